@@ -13,6 +13,7 @@ pub mod einsum;
 mod groups;
 pub mod identity;
 pub mod matmul;
+pub mod narrow;
 pub mod order;
 pub mod outermost;
 pub mod ranking;
@@ -28,6 +29,7 @@ pub mod structure;
 mod testing;
 mod truth;
 pub mod unary;
+pub mod words;
 
 pub use binary::BinaryOp;
 pub use dtype::{DType, DTypeKind, Element, UnknownDType, c64, c128, promote};

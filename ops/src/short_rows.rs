@@ -1,13 +1,11 @@
-//! Many short rows of keys, each put in order: eight side by side, a lane each, by one network of exchanges for all of them.
+//! Many short rows of words, each put in order: several side by side, a lane each, by one network of exchanges for all of them.
 //!
 //! Which places are compared does not depend on the keys: nothing is guessed, and the compiler makes vectors of each exchange.
 
 use crate::simd::{Level, Loop, level, vectorised};
+use crate::words::Word;
 
-/// Rows side by side.
-const LANES: usize = 8;
-
-/// The longest rows that a network takes, as exchanges grow faster than what a row by itself takes; and where that is sorted by vectors.
+/// The longest rows of whose keys of 64 bits a network is quicker than what sorts each by itself; and where that is by vectors.
 const LONGEST: usize = 16;
 const LONGEST_BESIDE_VECTORS: usize = 12;
 
@@ -17,19 +15,59 @@ pub fn sort(keys: &mut [u64], n: usize) {
     if n > longest {
         return keys.chunks_exact_mut(n).for_each(crate::ranking::sort);
     }
-    vectorised(Rows { keys, n });
+    u64::sort_rows(keys, n);
 }
 
-/// The places that are compared one after the other, the lesser key going to the first: merge exchange (Batcher, 1968; Knuth, The Art
-/// of Computer Programming 3, Algorithm 5.2.2M).
-fn exchanges(n: usize) -> Vec<[u8; 2]> {
-    let mut found = Vec::new();
+/// Sorts each of the rows of `n` words, `LANES` side by side.
+pub(crate) fn network<T: Word, const LANES: usize>(rows: &mut [T], n: usize) {
+    vectorised(Rows::<T, LANES> { rows, n });
+}
+
+struct Rows<'a, T, const LANES: usize> {
+    rows: &'a mut [T],
+    n: usize,
+}
+
+impl<T: Word, const LANES: usize> Loop for Rows<'_, T, LANES> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Rows { rows, n } = self;
+        if n < 2 {
+            return;
+        }
+        // Of a last block that is not full, lanes hold what was there before.
+        let mut lanes = vec![[T::zeroed(); LANES]; n];
+        for rows in rows.chunks_mut(LANES * n) {
+            turn_in(rows, n, &mut lanes);
+            exchange(&mut lanes);
+            turn_out(&lanes, n, rows);
+        }
+    }
+}
+
+/// Puts each lane in order: merge exchange (Batcher, 1968; Knuth, The Art of Computer Programming 3, Algorithm 5.2.2M).
+#[inline(always)]
+fn exchange<T: Word, const LANES: usize>(lanes: &mut [[T; LANES]]) {
+    let n = lanes.len();
     let top = if n < 2 { 0 } else { n.next_power_of_two() / 2 };
     let mut p = top;
     while p > 0 {
         let (mut q, mut r, mut d) = (top, 0, p);
         loop {
-            found.extend((0..n - d).filter(|i| i & p == r).map(|i| [i as u8, (i + d) as u8]));
+            // Each place that has `r` in bit `p`, with the one `d` behind it: the lesser goes to the first.
+            let mut i = r;
+            while i + d < n {
+                let run = p.min(n - d - i);
+                let (first, second) = lanes.split_at_mut(i + d);
+                for (a, b) in first[i..][..run].iter_mut().zip(&mut second[..run]) {
+                    for l in 0..LANES {
+                        (a[l], b[l]) = (a[l].min(b[l]), a[l].max(b[l]));
+                    }
+                }
+                i += 2 * p;
+            }
             if q == p {
                 break;
             }
@@ -37,54 +75,20 @@ fn exchanges(n: usize) -> Vec<[u8; 2]> {
         }
         p /= 2;
     }
-    found
-}
-
-struct Rows<'a> {
-    keys: &'a mut [u64],
-    n: usize,
-}
-
-impl Loop for Rows<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        let Rows { keys, n } = self;
-        if n < 2 {
-            return;
-        }
-        let exchanges = exchanges(n);
-        let mut lanes = [[0u64; LANES]; LONGEST];
-        for keys in keys.chunks_mut(LANES * n) {
-            // Of a last block that is not full, lanes hold what was there before.
-            turn_in(keys, n, &mut lanes);
-            for &[i, j] in &exchanges {
-                // Places are below the longest row: the remainder says so to the compiler.
-                let [i, j] = [i, j].map(|place| usize::from(place) % LONGEST);
-                let (a, b) = (lanes[i], lanes[j]);
-                for l in 0..LANES {
-                    lanes[i][l] = a[l].min(b[l]);
-                    lanes[j][l] = a[l].max(b[l]);
-                }
-            }
-            turn_out(&lanes, n, keys);
-        }
-    }
 }
 
 /// Rows of `n` into a lane each.
 #[inline(always)]
-fn turn_in(rows: &[u64], n: usize, lanes: &mut [[u64; LANES]; LONGEST]) {
+fn turn_in<T: Word, const LANES: usize>(rows: &[T], n: usize, lanes: &mut [[T; LANES]]) {
     for (l, row) in rows.chunks_exact(n).enumerate().take(LANES) {
-        row.iter().zip(lanes.iter_mut()).for_each(|(&key, lanes)| lanes[l] = key);
+        row.iter().zip(&mut *lanes).for_each(|(&word, lanes)| lanes[l] = word);
     }
 }
 
 #[inline(always)]
-fn turn_out(lanes: &[[u64; LANES]; LONGEST], n: usize, rows: &mut [u64]) {
+fn turn_out<T: Word, const LANES: usize>(lanes: &[[T; LANES]], n: usize, rows: &mut [T]) {
     for (l, row) in rows.chunks_exact_mut(n).enumerate().take(LANES) {
-        row.iter_mut().zip(lanes).for_each(|(key, lanes)| *key = lanes[l]);
+        row.iter_mut().zip(lanes).for_each(|(word, lanes)| *word = lanes[l]);
     }
 }
 
@@ -121,13 +125,13 @@ mod tests {
     #[test]
     fn exchanges_sort_zeros_and_ones() {
         for n in 0..=14 {
-            let exchanges = exchanges(n);
             for bits in 0..1u32 << n {
-                let sorted = exchanges.iter().fold(bits, |bits, &[i, j]| {
-                    let falls = bits >> i & 1 > bits >> j & 1;
-                    if falls { bits ^ (1 << i | 1 << j) } else { bits }
-                });
-                assert_eq!(sorted, (1 << n) - (1 << (n as u32 - bits.count_ones())), "{bits:b} of {n}");
+                let mut lanes: Vec<[u32; 1]> = (0..n).map(|i| [bits >> i & 1]).collect();
+                exchange(&mut lanes);
+                assert!(
+                    lanes.is_sorted() && lanes.iter().map(|l| l[0]).sum::<u32>() == bits.count_ones(),
+                    "{bits:b} of {n}"
+                );
             }
         }
     }

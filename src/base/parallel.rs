@@ -9,6 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use openwork_ops::ranking;
+use openwork_ops::words::{self, Word};
 use rayon::prelude::*;
 
 use crate::base::interrupt;
@@ -268,6 +269,67 @@ impl Dividing<'_> {
     }
 }
 
+/// Sorts words that differ in some of their bits, or rise in those below, in parts that are merged; `room` has as many.
+pub(crate) fn sort_words<T: Word>(words: &mut [T], room: &mut [T], bits: Range<u32>) {
+    interrupt::check();
+    if serial(words.len(), GRAIN) || words.is_sorted() {
+        return words::sort(words, room, bits, false);
+    }
+    let token = interrupt::token();
+    let work = Merging { bits, part: words.len().div_ceil(threads()).max(GRAIN), token: token.as_ref() };
+    let Some(token) = &token else { return work.sort(words, room, false) };
+    let given = Mutex::new(Some((words, room)));
+    watched(&|| {
+        let taken = lock(&given).take();
+        if let Some((words, room)) = taken {
+            work.sort(words, room, false);
+        }
+    });
+    interrupt::end(token);
+}
+
+/// A sort of parts by several threads.
+struct Merging<'a> {
+    bits: Range<u32>,
+    /// Words that one thread sorts.
+    part: usize,
+    token: Option<&'a interrupt::Token>,
+}
+
+impl Merging<'_> {
+    /// Sorts words in place, or into as much room. Parts are left as they are once the sort is to be given up.
+    fn sort<T: Word>(&self, words: &mut [T], room: &mut [T], to_room: bool) {
+        if let Some(token) = self.token {
+            interrupt::ask(token);
+            if token.load(Ordering::Relaxed) {
+                return;
+            }
+        }
+        if words.len() <= self.part {
+            return words::sort(words, room, self.bits.clone(), to_room);
+        }
+        let half = words.len().div_ceil(2);
+        let ((first, second), (of_first, of_second)) = (words.split_at_mut(half), room.split_at_mut(half));
+        rayon::join(|| self.sort(first, of_first, !to_room), || self.sort(second, of_second, !to_room));
+        let (from, to) = if to_room { (words, room) } else { (room, words) };
+        let (first, second) = from.split_at(half);
+        merge(first, second, to);
+    }
+}
+
+/// What two rising lists have in all, in order.
+fn merge<T: Word>(a: &[T], b: &[T], out: &mut [T]) {
+    if out.len() <= GRAIN {
+        return words::merge(a, b, out);
+    }
+    let (long, short) = if a.len() < b.len() { (b, a) } else { (a, b) };
+    let middle = long.len() / 2;
+    let at = short.partition_point(|word| *word < long[middle]);
+    let ((long, rest), (short, of_rest)) = (long.split_at(middle), short.split_at(at));
+    let (first, second) = out.split_at_mut(middle + at);
+    rayon::join(|| merge(long, short, first), || merge(rest, of_rest, second));
+}
+
 /// One lock serves all slots: it is held for a move, against a task of thousands of elements, and a lock per slot would
 /// be compiled for every type.
 pub(crate) fn lock<T>(slots: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -312,6 +374,27 @@ pub fn with_threads<R: Send>(threads: usize, f: impl FnOnce() -> R + Send) -> cr
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_are_sorted_in_parts() {
+        for n in [1, GRAIN, ALONE + 1, 300_001] {
+            for range in [3, 1 << 20, 1 << 31] {
+                let words: Vec<u32> = (1..=n as u32).map(|k| k.wrapping_mul(0x9e37_79b9) % range).collect();
+                let numbered: Vec<u64> = words.iter().zip(0..).map(|(&word, i)| u64::from(word) << 32 | i).collect();
+                let (mut wanted, mut wanted_numbered) = (words.clone(), numbered.clone());
+                wanted.sort_unstable();
+                wanted_numbered.sort_unstable();
+                for threads in [1, 2, 3, 8] {
+                    let (mut own, mut room) = (words.clone(), vec![7; n]);
+                    with_threads(threads, || sort_words(&mut own, &mut room, 0..32)).unwrap();
+                    assert_eq!(own, wanted, "{n} below {range}, {threads} threads");
+                    let (mut own, mut room) = (numbered.clone(), vec![7; n]);
+                    with_threads(threads, || sort_words(&mut own, &mut room, 32..64)).unwrap();
+                    assert_eq!(own, wanted_numbered, "{n} below {range}, {threads} threads");
+                }
+            }
+        }
+    }
 
     #[test]
     fn a_grain_of_nothing_is_one_element() {

@@ -460,3 +460,106 @@ mod long {
         }
     }
 }
+
+mod narrow {
+    use openwork::{Element, bf16, f16};
+
+    use super::*;
+
+    /// Rows of arrays in order beside the standard library's stable sort, bit for bit: of equal elements, among them zeros of either
+    /// sign and NaN of any kind, the first comes first.
+    fn check<T: Element>(make: fn(u64) -> T, order: fn(&T, &T) -> std::cmp::Ordering, bits: fn(&T) -> u64) {
+        let lengths = [1, 2, 3, 10, 17, 100, 511, 512, 513, 1000, 1025, 4096, 4097].map(|n| (3, n));
+        for (rows, n) in lengths.into_iter().chain([(1, 5), (1, 5000), (1, 140_000)]) {
+            for kind in 0..4 {
+                let word = |i: usize| match kind {
+                    0 => (i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15),
+                    1 => (i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 61 << 61,
+                    2 => (i as u64) << 44,
+                    _ => (rows * n - i) as u64 * (u64::MAX / (rows * n) as u64),
+                };
+                let own: Vec<T> = (0..rows * n).map(|i| make(word(i))).collect();
+                let x = Tensor::from_vec([rows, n], own.clone()).unwrap();
+                let y = x.t().unwrap().to_contiguous().unwrap();
+                for descending in [false, true] {
+                    let mut wanted = Vec::new();
+                    for row in own.chunks(n) {
+                        let mut places: Vec<i64> = (0..n as i64).collect();
+                        places.sort_by(|&i, &j| {
+                            let order = order(&row[i as usize], &row[j as usize]);
+                            if descending { order.reverse() } else { order }
+                        });
+                        wanted.extend(places);
+                    }
+                    let sort = |x: &Tensor, axis: usize| match descending {
+                        false => (x.sort(axis).unwrap(), x.argsort(axis).unwrap()),
+                        true => (x.sort_descending(axis).unwrap(), x.argsort_descending(axis).unwrap()),
+                    };
+                    let (values, places) = sort(&x, 1);
+                    let (other_values, other_places) = sort(&y, 0);
+                    for (values, places) in
+                        [(&values, &places), (&other_values.t().unwrap(), &other_places.t().unwrap())]
+                    {
+                        assert_eq!(
+                            places.to_vec::<i64>().unwrap(),
+                            wanted,
+                            "{rows} {n} {kind} {descending} {}",
+                            T::DTYPE
+                        );
+                        let from = wanted.iter().enumerate().map(|(i, &at)| bits(&own[i / n * n + at as usize]));
+                        let found = values.to_vec::<T>().unwrap();
+                        assert!(found.iter().map(bits).eq(from), "{rows} {n} {kind} {descending} {}", T::DTYPE);
+                    }
+                }
+                let mut distinct = own.clone();
+                distinct.sort_by(order);
+                distinct.dedup_by(|a, b| order(a, b).is_eq());
+                let found = x.unique_values().unwrap().to_vec::<T>().unwrap();
+                assert!(found.len() == distinct.len() && found.iter().zip(&distinct).all(|(a, b)| order(a, b).is_eq()));
+                // Zero and NaN are those of the dtype.
+                assert!(found.iter().all(|v| order(v, &make(ZERO)).is_ne() || bits(v) == 0));
+            }
+        }
+    }
+
+    /// Of which every dtype makes zero.
+    const ZERO: u64 = 0;
+
+    /// Words that are made to elements: some become zeros, infinities and NaN.
+    fn special(word: u64) -> Option<f32> {
+        match word >> 40 & 31 {
+            1 => Some(0.0),
+            2 => Some(-0.0),
+            3 => Some(f32::INFINITY),
+            4 => Some(f32::NEG_INFINITY),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn integers() {
+        check(|w| w >> 63 == 1, Ord::cmp, |&v| v.into());
+        check(|w| (w >> 56) as u8, Ord::cmp, |&v| v.into());
+        check(|w| (w >> 56) as i8, Ord::cmp, |&v| v as u64);
+        check(|w| (w >> 48) as u16, Ord::cmp, |&v| v.into());
+        check(|w| (w >> 48) as i16, Ord::cmp, |&v| v as u64);
+        check(|w| (w >> 32) as u32, Ord::cmp, |&v| v.into());
+        check(|w| (w >> 32) as i32, Ord::cmp, |&v| v as u64);
+    }
+
+    #[test]
+    fn floats() {
+        fn order(a: f32, b: f32) -> std::cmp::Ordering {
+            a.is_nan().cmp(&b.is_nan()).then(a.partial_cmp(&b).unwrap_or(std::cmp::Ordering::Equal))
+        }
+        // Bits as they come are NaN at times.
+        let f32s = |w: u64| special(w).unwrap_or(f32::from_bits((w >> 32) as u32));
+        check(f32s, |&a, &b| order(a, b), |v| v.to_bits().into());
+        // Without any that keys do not tell from others.
+        check(|w| (w >> 40) as f32, |&a, &b| order(a, b), |v| v.to_bits().into());
+        let f16s = |w: u64| special(w).map_or(f16::from_bits((w >> 48) as u16), f16::from_f32);
+        check(f16s, |a, b| order(a.to_f32(), b.to_f32()), |v| v.to_bits().into());
+        let bf16s = |w: u64| special(w).map_or(bf16::from_bits((w >> 48) as u16), bf16::from_f32);
+        check(bf16s, |a, b| order(a.to_f32(), b.to_f32()), |v| v.to_bits().into());
+    }
+}

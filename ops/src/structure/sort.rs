@@ -112,7 +112,7 @@ pub fn sort_bucket(bucket: &mut [u64], packing: Packing, scratch: &mut Vec<u64>)
     for pass in 0..passes {
         let shift = packing.index_bits + pass * digit;
         let (from, to) = if in_scratch { (&*scratch, &mut *bucket) } else { (&*bucket, &mut *scratch) };
-        if radix_pass(from, to, shift, digit) {
+        if radix_pass::<u64, { 1 << MAX_DIGIT }>(from, to, shift, digit) {
             in_scratch = !in_scratch;
         }
     }
@@ -121,11 +121,31 @@ pub fn sort_bucket(bucket: &mut [u64], packing: Packing, scratch: &mut Vec<u64>)
     }
 }
 
-/// One counting pass on some bits; `false` (nothing moved) where all words share them.
-fn radix_pass(from: &[u64], to: &mut [u64], shift: u32, bits: u32) -> bool {
-    let mask = (1u64 << bits) - 1;
-    let digit = |v: u64| ((v >> shift) & mask) as usize & ((1 << MAX_DIGIT) - 1);
-    let mut counts = [0u32; 1 << MAX_DIGIT];
+/// Words of which some bits are taken as a digit.
+pub trait Digits: Copy {
+    /// The bits from `shift` on, and more.
+    fn shifted(self, shift: u32) -> usize;
+}
+
+impl Digits for u32 {
+    #[inline(always)]
+    fn shifted(self, shift: u32) -> usize {
+        (self >> shift) as usize
+    }
+}
+
+impl Digits for u64 {
+    #[inline(always)]
+    fn shifted(self, shift: u32) -> usize {
+        (self >> shift) as usize
+    }
+}
+
+/// One counting pass on some bits, which count to `COUNTERS` at most; `false` (nothing moved) where all words share them.
+pub(crate) fn radix_pass<T: Digits, const COUNTERS: usize>(from: &[T], to: &mut [T], shift: u32, bits: u32) -> bool {
+    let mask = (1usize << bits) - 1;
+    let digit = |v: T| v.shifted(shift) & mask & (COUNTERS - 1);
+    let mut counts = [0u32; COUNTERS];
     for &v in from {
         counts[digit(v)] += 1;
     }

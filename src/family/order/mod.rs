@@ -2,7 +2,9 @@
 //!
 //! Everywhere NaN is greater than every number and equal to itself, and −0 is 0.
 
+mod alike;
 mod few;
+mod narrow;
 mod sort;
 mod unique;
 mod count;

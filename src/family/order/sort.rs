@@ -6,6 +6,7 @@ use openwork_ops::structure::Index;
 use openwork_ops::{DType, Element, order, ranking, short_rows};
 
 use super::few;
+use super::narrow::Narrow;
 use crate::base::axes::Axis;
 use crate::base::buffer::{Buffer, zeroed_vec};
 use crate::base::context;
@@ -23,7 +24,9 @@ use crate::tensor::fill::{Fill, fill_of};
 use crate::tensor::{Sparse, Tensor, trace};
 
 /// The longest slice that is sorted as several are, not in parts by threads.
-const SHORT: usize = 1 << 12;
+pub(super) const SHORT: usize = 1 << 12;
+/// Elements of which keys are made, or which are made of keys, at a time.
+pub(super) const STRETCH: usize = 1024;
 
 /// # Sorting, the greatest elements
 impl Tensor {
@@ -156,9 +159,9 @@ fn top(x: &Tensor, k: usize, axis: Axis, largest: bool) -> Result<(Tensor, Tenso
     }
 }
 
-struct Order {
+pub(super) struct Order {
     axis: usize,
-    descending: bool,
+    pub(super) descending: bool,
     /// How many elements of each slice are wanted.
     limit: usize,
 }
@@ -174,7 +177,7 @@ struct Room {
 
 impl Order {
     /// A key by which what comes first is least.
-    fn rank(&self, key: u64) -> u64 {
+    pub(super) fn rank(&self, key: u64) -> u64 {
         if self.descending { !key } else { key }
     }
 
@@ -318,8 +321,10 @@ impl Order {
     /// All elements of an array in order: by their keys alone, from which the elements are made again.
     fn all_of(&self, s: &Strided) -> Result<Tensor> {
         let n = s.shape[self.axis];
-        self.rows(s, s.dtype, &|source, out| match source.len() / s.dtype.size() {
-            one if one == n && n > SHORT => self.one(s.dtype, source, out),
+        let narrow = Narrow::of(s.dtype, n);
+        self.rows(s, s.dtype, &|source, out| match (narrow, source.len() / s.dtype.size()) {
+            (Some(narrow), _) => narrow.several(self, n, source, out),
+            (None, one) if one == n && n > SHORT => self.one(s.dtype, source, out),
             _ => self.several(s.dtype, n, source, out),
         })
     }
@@ -327,10 +332,14 @@ impl Order {
     /// Where all elements of an array in order were: keys are sorted, and numbers with them.
     fn all_places(&self, s: &Strided) -> Result<Tensor> {
         let n = s.shape[self.axis];
+        let narrow = Narrow::of_places(s.dtype, n);
         self.rows(s, DType::I64, &|source, out| {
+            let numbers = bytemuck::cast_slice_mut::<u8, u64>(out);
+            if let Some(narrow) = narrow {
+                return narrow.places(self, n, source, numbers);
+            }
             let mut keys = zeroed_vec(source.len() / s.dtype.size());
             self.ranks(s.dtype, source, &mut keys);
-            let numbers = bytemuck::cast_slice_mut::<u8, u64>(out);
             let first = u64::from(faults::is(Fault::PlacesUncounted));
             if keys.len() > n {
                 for (keys, numbers) in keys.chunks_exact_mut(n).zip(numbers.chunks_exact_mut(n)) {
@@ -386,17 +395,8 @@ impl Order {
         short_rows::sort(&mut keys, n);
         self.reverse(&mut keys);
         order::values(dtype, &keys, out);
-        if is_plain {
-            return;
-        }
-        let row = n * size;
-        let mut own = vec![0; row];
-        for (source, out) in source.chunks_exact(row).zip(out.chunks_exact_mut(row)) {
-            order::keys(dtype, source, &mut keys[..n]);
-            order::values(dtype, &keys[..n], &mut own);
-            if own != source {
-                self.one(dtype, source, out);
-            }
+        if !is_plain {
+            self.rows_as_they_were(dtype, n, source, out);
         }
     }
 
@@ -455,8 +455,7 @@ impl Order {
     fn one(&self, dtype: DType, source: &[u8], out: &mut [u8]) {
         let size = dtype.size();
         // Ranks of which the elements are made a stretch at a time; where they have the same size, in the same place.
-        const STRETCH: usize = 1024;
-        let alike = if let (8, Ok(ranks)) = (size, bytemuck::try_cast_slice_mut::<u8, u64>(out)) {
+        if let (8, Ok(ranks)) = (size, bytemuck::try_cast_slice_mut::<u8, u64>(out)) {
             self.ranks(dtype, source, ranks);
             parallel::sort_then(ranks, &|ranks| {
                 let mut own = [0; STRETCH];
@@ -467,49 +466,17 @@ impl Order {
                     order::values(dtype, own, bytemuck::cast_slice_mut(ranks));
                 }
             });
-            // Of this size, floats alone have elements that are alike.
-            self.alike(dtype, ranks, &|&element| self.rank(order::of_float(f64::from_bits(element))))
         } else {
             let mut keys = zeroed_vec(source.len() / size);
             self.ranks(dtype, source, &mut keys);
             parallel::sort(&mut keys);
-            let alike = self.alike(dtype, &keys, &|&rank| rank);
             parallel::for_chunks_mut(&mut keys, 1, GRAIN, &|_, keys| self.reverse(keys));
             let keys = &keys[..];
             parallel::for_chunks_mut(out, size, GRAIN, &|start, out| {
                 order::values(dtype, &keys[start..start + out.len() / size], out);
             });
-            alike
-        };
-        if alike.iter().all(|(places, _)| places.is_empty()) {
-            return;
         }
-        // These come in the order in which they were.
-        let mut own = [0; STRETCH];
-        let [(mut zeros, zero), (mut nans, nan)] = alike;
-        for source in source.chunks(STRETCH * size) {
-            let own = &mut own[..source.len() / size];
-            order::keys(dtype, source, own);
-            for (j, element) in source.chunks_exact(size).enumerate() {
-                let key = own[j];
-                let place = if key == zero { zeros.next() } else { (key == nan).then(|| nans.next()).flatten() };
-                if let Some(place) = place {
-                    out[place * size..(place + 1) * size].copy_from_slice(element);
-                }
-            }
-        }
-    }
-
-    /// Where among what is sorted are elements that keys do not tell from each other, and their keys: zeros have a sign and NaN
-    /// a payload.
-    fn alike<T>(&self, dtype: DType, sorted: &[T], rank: &dyn Fn(&T) -> u64) -> [(std::ops::Range<usize>, u64); 2] {
-        [order::of_float(0.0), order::NAN].map(|key| {
-            if !dtype.is_float() {
-                return (0..0, key);
-            }
-            let own = self.rank(key);
-            (sorted.partition_point(|s| rank(s) < own)..sorted.partition_point(|s| rank(s) <= own), key)
-        })
+        self.as_they_were(dtype, source, out);
     }
 
     fn sorted_values(&self, x: &Tensor) -> Result<Tensor> {

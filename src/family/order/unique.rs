@@ -2,7 +2,7 @@
 
 use openwork_ops::{DType, Element, c128, order};
 
-use super::{all, int64, map_keys, whole};
+use super::{all, int64, map_keys, narrow, whole};
 use crate::base::buffer::zeroed_vec;
 use crate::base::error::{self, Result};
 use crate::base::parallel::{self, GRAIN};
@@ -82,6 +82,9 @@ impl Tensor {
     #[doc(alias("unique"))]
     pub fn unique_values(&self) -> Result<Tensor> {
         let call = trace::call("unique_values", &[self]);
+        if let Some(found) = narrow::distinct(self)? {
+            return Ok(call.done(Tensor::from_strided(found)));
+        }
         let slices = all(self)?;
         let keys = Keys::of(&slices)?;
         let found = keys.ranked(&slices)?.sort_whole().map_or_else(Vec::new, Sorted::into_distinct);
