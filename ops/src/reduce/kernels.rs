@@ -215,7 +215,7 @@ fn fold_short<M: Fold<E>, E: Element>(values: &[E], start: usize, end: usize) ->
     }
 }
 
-/// Combines with the folds of segments that all have the same few elements, as rows of points and colours have: in the lanes that
+/// Combines with the folds of segments that all have the same few elements, as rows of points and colours have, floats all: in the lanes that
 /// [`fold_short`] has them in, with no branch. Whether they have.
 #[inline(always)]
 fn even<M: Fold<E>, E: Element>(values: &[E], offsets: &[usize], acc: &mut [M::Acc]) -> bool {
@@ -260,7 +260,9 @@ fn segments<M: Fold<E>, E: Element>(values: &[E], offsets: &[usize], acc: &mut [
         #[inline(always)]
         fn run(self) {
             let Segments(values, offsets, acc) = self;
-            if const { !M::EXACT } && even::<M, E>(values, offsets, acc) {
+            if const { !M::EXACT && !E::DTYPE.is_int() && !matches!(E::DTYPE, DType::Bool) }
+                && even::<M, E>(values, offsets, acc)
+            {
                 return;
             }
             for (slot, ends) in acc.iter_mut().zip(offsets.windows(2)) {

@@ -1,9 +1,7 @@
 //! Products of a strided matrix and a vector, in any order of memory that has elements of rows or of columns beside each other.
 
-use std::ops::Range;
-
 use openwork_ops::Element;
-use openwork_ops::matmul::array_vector::{Number, Rows, dots, sums};
+use openwork_ops::matmul::array_vector::{NARROW, Number, Rows, dots, sums};
 
 use crate::base::buffer::Buffer;
 use crate::base::error::Result;
@@ -15,9 +13,11 @@ use crate::base::strided::Strided;
 const SHARE: usize = 1 << 16;
 const SHARES: usize = 16;
 
-/// Results from which on threads share them, not the terms of each: where these lie beside each other, and where results do.
-const SEVERAL: usize = 16;
+/// Results from which on threads share them, not the terms of each.
 const MANY: usize = 1 << 11;
+
+/// Rows that are worth being added by loops of our own.
+const TALL: usize = 64;
 
 /// The product in `shape` of two arrays that are matrices on their last two axes, of which one is a row or a column. `None` of others,
 /// of several matrices, and where neither rows nor columns have their elements beside each other.
@@ -36,45 +36,44 @@ pub(super) fn product<T: Number + Element>(a: &Strided, b: &Strided, shape: &[us
     Ok(Some(Strided::new(out, T::DTYPE, shape)))
 }
 
-/// The sums over one axis of a matrix, of its elements times those of a vector: for each index of the other axis.
+/// The sums over one axis of a matrix, of its elements times those of a vector: for each index of the other axis. `None` where products
+/// of matrices take less.
 fn of_matrix<T: Number + Element>(x: &Strided, [kept, summed]: [usize; 2], v: &[T]) -> Result<Option<Buffer>> {
     let (n, k) = (x.shape[kept], x.shape[summed]);
     let is_beside = |axis: usize| x.strides[axis] == 1 || x.shape[axis] == 1;
     let array = |axis: usize| Rows { elements: T::from_bytes(x.buffer.bytes()), at: x.offset, step: x.strides[axis] };
-    if is_beside(summed) {
-        let array = array(kept);
-        let of = |results: Range<usize>, terms: Range<usize>, out: &mut [T]| {
-            dots(array, results, terms.start, &v[terms], out);
+    let size = T::DTYPE.size();
+    if is_beside(summed) && k <= NARROW && x.strides[kept] == k as isize {
+        let rows = array(kept);
+        let of = |first: usize, out: &mut [T]| {
+            let is_done = dots(rows, first..first + out.len(), v, out);
+            debug_assert!(is_done, "rows are narrow and follow each other");
         };
-        return in_shares(n, k, SEVERAL, &of).map(Some);
+        return Buffer::build(n * size, |out| {
+            parallel::for_chunks_mut(T::from_bytes_mut(out), 1, parallel::GRAIN / k, &of);
+        })
+        .map(Some);
     }
-    if is_beside(kept) {
-        let array = array(summed);
-        let of = |results: Range<usize>, terms: Range<usize>, out: &mut [T]| {
-            sums(array, terms.clone(), results.start, &v[terms], out);
-        };
-        return in_shares(n, k, MANY, &of).map(Some);
+    // Complex numbers gain where rows are narrow.
+    if is_beside(kept) && k >= TALL && (n <= NARROW || !T::DTYPE.is_complex()) {
+        return in_shares(array(summed), n, k, v).map(Some);
     }
     Ok(None)
 }
 
-/// Some of the results, of some of their terms.
-type Part<'a, T> = &'a (dyn Fn(Range<usize>, Range<usize>, &mut [T]) + Sync);
-
-/// `n` results of `k` terms each: threads share the results, or the terms where results are fewer than `many`.
-fn in_shares<T: Number + Element>(n: usize, k: usize, many: usize, of: Part<'_, T>) -> Result<Buffer> {
-    let shares = if n < many { (n * k / SHARE).min(k).clamp(1, SHARES) } else { 1 };
+/// The sum of `k` rows of `n` elements, each times its own number: threads share the columns, or the rows where columns are few.
+fn in_shares<T: Number + Element>(rows: Rows<'_, T>, n: usize, k: usize, v: &[T]) -> Result<Buffer> {
+    let shares = if n < MANY { (n * k / SHARE).min(k).clamp(1, SHARES) } else { 1 };
     Buffer::build(n * T::DTYPE.size(), |out| {
         let out = T::from_bytes_mut(out);
         if shares == 1 {
-            parallel::for_chunks_mut(out, 1, (parallel::GRAIN / k).max(many / 4), &|first, out| {
-                of(first..first + out.len(), 0..k, out);
-            });
+            let grain = (parallel::GRAIN / k).max(MANY / 4);
+            parallel::for_chunks_mut(out, 1, grain, &|first, out| sums(rows, 0..k, first, v, out));
             return;
         }
         let parts = parallel::map_chunks(k, k.div_ceil(shares), &|terms| {
             let mut part = vec![T::default(); n];
-            of(0..n, terms, &mut part);
+            sums(rows, terms.clone(), 0, &v[terms], &mut part);
             part
         });
         for part in parts {

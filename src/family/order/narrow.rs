@@ -19,6 +19,9 @@ const LONGEST_BESIDE_VECTORS: usize = 1024;
 /// The shortest rows of single bytes that are counted: of shorter ones, 256 counters are too many.
 const COUNTED: usize = 512;
 
+/// The shortest rows of which it pays to number keys of 32 bits.
+const NUMBERED: usize = 64;
+
 /// A dtype with narrow keys, and of how many bits these are.
 #[derive(Clone, Copy)]
 pub(super) struct Narrow {
@@ -30,7 +33,8 @@ impl Narrow {
     /// Of a dtype of whose rows of `n` elements narrow keys are sorted sooner than wide ones.
     pub(super) fn of(dtype: DType, n: usize) -> Option<Narrow> {
         let is_short = n <= LONGEST_BESIDE_VECTORS || (level() != Level::Avx512 && n < u32::MAX as usize);
-        narrow::bits(dtype).filter(|_| is_short).map(|bits| Narrow { dtype, bits })
+        // Truth values are counted.
+        narrow::bits(dtype).filter(|_| is_short && dtype != DType::Bool).map(|bits| Narrow { dtype, bits })
     }
 
     /// Of a dtype whose elements have fewer places in order than they are, or as [`Narrow::of`].
@@ -39,6 +43,7 @@ impl Narrow {
             .filter(|&bits| bits == 8)
             .map(|bits| Narrow { dtype, bits })
             .or_else(|| Narrow::of(dtype, n))
+            .filter(|_| n >= NUMBERED)
     }
 
     /// The bits of keys that are changed to make ranks of them.
@@ -140,10 +145,13 @@ impl Narrow {
     }
 }
 
-/// The distinct elements of an array that has narrow keys, rising.
+/// The distinct elements of an array of floats that has narrow keys, rising. Whole numbers are often few different ones, which a sort
+/// that looks at them finds sooner.
 pub(super) fn distinct(x: &Tensor) -> Result<Option<Strided>> {
     let Some(s) = x.strided() else { return Ok(None) };
-    let Some(narrow) = Narrow::of(s.dtype, s.len()).filter(|_| s.len() > 0) else { return Ok(None) };
+    let Some(narrow) = Narrow::of(s.dtype, s.len()).filter(|_| s.len() > 0 && s.dtype.is_float()) else {
+        return Ok(None);
+    };
     dense_len(&s.shape, DType::U64)?;
     let mut keys = narrow.sorted(0, &s.dense_bytes()?);
     let mut n = 1;

@@ -55,7 +55,7 @@ pub(super) fn norms(x: &Strided, axes: &[usize]) -> Result<Option<Strided>> {
     }
     let length = axes.iter().map(|&axis| x.shape[axis]).product::<usize>();
     // About a mean, to which the squares are added that its own have.
-    let are_all_squared = (1..=SHORT).contains(&length);
+    let are_all_squared = (1..=SHORT).contains(&length) && !axes.contains(&(x.ndim() - 1));
     let found = if are_all_squared {
         Some(sums_of_squares(x, axes)?)
     } else {
