@@ -280,7 +280,7 @@ impl Fold {
 fn groups_in_order(s: &Strided, axes: &[usize]) -> Option<usize> {
     let (first, end) = (*axes.first()?, axes.last()? + 1);
     let are_between = axes.iter().copied().eq(first..end) && count(&s.shape[end..]) >= AT_ONCE / 2;
-    (are_between && s.is_contiguous()).then(|| count(&s.shape[..first]))
+    (are_between && s.is_contiguous()).then(|| count(&s.shape[..first])).filter(|&groups| groups > 0)
 }
 
 /// As many rows as go by in one pass over the accumulators, again and again.

@@ -151,19 +151,12 @@ fn scatter(x: &Tensor, index: &Tensor, src: Operand<'_>, reduce: Option<ReduceOp
         Storage::Strided(s) => {
             let in_order = Strided { strides: c_order(&s.shape), offset: 0, ..s.clone() };
             let (named, first, step) = along(&in_order, index, axis)?;
-            let (width, instead) = (size_of::<u64>(), "scatter fewer at a time");
-            let n = memory::room(
-                index.shape(),
-                "a list of the places that the indices name",
-                index.shape(),
-                width,
-                instead,
-            )?;
-            let mut offsets = zeroed_vec(n);
+            let mut offsets = zeroed_vec(named.len());
             parallel::for_chunks_mut(&mut offsets, 1, parallel::GRAIN, &|start, offsets| {
                 first.offsets_beyond(start, step, &named[start..], offsets);
             });
-            super::strided::at(s, offsets, Given::of(&src, n, reduce)?)
+            let given = Given::of(&src, named.len(), reduce)?;
+            super::strided::at(s, offsets, given)
         }
         Storage::Sparse(s) => {
             let (n, columns) = columns(x, index, axis)?;
@@ -189,12 +182,16 @@ fn inside(x: &Tensor, index: &Tensor, axis: usize) -> Result<()> {
     Ok(())
 }
 
+/// How many elements the index has, if there is room for so many numbers of each.
+fn room(index: &Tensor, numbers: usize) -> Result<usize> {
+    let (width, instead) = (size_of::<u64>() * numbers, "take fewer at a time");
+    memory::room(index.shape(), "a list of the places that the indices name", index.shape(), width, instead)
+}
+
 /// The coordinates that each element of the index names: a column for each axis.
 fn columns(x: &Tensor, index: &Tensor, axis: usize) -> Result<(usize, Vec<Vec<u64>>)> {
-    let (width, instead) = (8 * (x.ndim() + 1), "take fewer at a time");
-    let n = memory::room(index.shape(), "a list of the places that the indices name", index.shape(), width, instead)?;
-    let size = x.shape()[axis];
-    let named = all_bounded(&integers(index)?, axis, size)?;
+    let n = room(index, x.ndim() + 1)?;
+    let named = all_bounded(&integers(index)?, axis, x.shape()[axis])?;
     // Each coordinate stands as often as the axes behind it have elements, and all of them again and again.
     let own = |d: usize| {
         let (times, size) = (count(&index.shape()[d + 1..]), index.shape()[d]);
@@ -216,6 +213,7 @@ fn columns(x: &Tensor, index: &Tensor, axis: usize) -> Result<(usize, Vec<Vec<u6
 
 /// Which elements the indices name along the axis, where its first is for each of them, and the step from one to the next.
 fn along(x: &Strided, index: &Tensor, axis: usize) -> Result<(List, Strided, isize)> {
+    room(index, 2)?;
     let named = all_bounded(&integers(index)?, axis, x.shape[axis])?;
     let mut first = Strided { shape: index.shape().into(), ..x.clone() };
     let step = std::mem::take(&mut first.strides[axis]);
