@@ -55,7 +55,8 @@ fn of_matrix<T: Number + Element>(x: &Strided, [kept, summed]: [usize; 2], v: &[
         .map(Some);
     }
     // Complex numbers gain where rows are narrow.
-    if is_beside(kept) && k >= TALL && (n <= NARROW || !T::DTYPE.is_complex()) {
+    let is_wide = n > NARROW && T::DTYPE.is_complex();
+    if is_beside(kept) && k >= TALL && n > 1 && !is_wide {
         return in_shares(array(summed), n, k, v).map(Some);
     }
     Ok(None)
