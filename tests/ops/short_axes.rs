@@ -192,6 +192,11 @@ fn folds_of_short_rows() {
             }
         }
     }
+    // Axes of one element behind those of the rows.
+    let column = tensor![[1, 4, 2], [9, 0, 9]].reshape([2, 3, 1]).unwrap();
+    let found = column.argmax(1).unwrap();
+    assert_eq!((found.shape(), numbers(&found)), (&[2, 1][..], vec![1, 0]));
+    assert_eq!(column.argmin(openwork::keep(1)).unwrap().shape(), [2, 1, 1]);
     let bytes = whole(&[1000, 3]).cast(DType::I8).unwrap();
     let first = |row: &[i64]| (0..3).rev().max_by_key(|&i| row[i]).unwrap() as i64;
     assert_eq!(numbers(&bytes.argmax(1).unwrap()), numbers(&bytes).chunks_exact(3).map(first).collect::<Vec<_>>());

@@ -126,9 +126,10 @@ fn of_array(x: &Strided, axis: usize, greatest: bool) -> Result<Option<Tensor>> 
     let bytes = x.dense_bytes()?;
     let rows = Rows { bytes: &bytes, dtype: x.dtype, block: if are_short { n } else { block }, greatest };
     let mut found = zeroed_vec::<i64>(groups * block);
+    let kept: Vec<usize> = (0..x.ndim()).chosen(|&a| a != axis).mapped(|&a| x.shape[a]);
     if are_short {
         parallel::for_chunks_mut(&mut found, 1, (GRAIN / n).max(1), &|first, found| rows.best_of_each(first, found));
-        return Ok(Some(Tensor::from_strided(Strided::from_vec(found, x.shape[..axis].to_vec()))));
+        return Ok(Some(Tensor::from_strided(Strided::from_vec(found, kept))));
     }
     let put = |found: &mut [i64], best: Vec<(u64, usize)>, first: usize| {
         found.iter_mut().zip(best).for_each(|(found, (_, row))| *found = (row - first) as i64);
@@ -146,7 +147,6 @@ fn of_array(x: &Strided, axis: usize, greatest: bool) -> Result<Option<Tensor>> 
             }
         });
     }
-    let kept: Vec<usize> = (0..x.ndim()).chosen(|&a| a != axis).mapped(|&a| x.shape[a]);
     Ok(Some(Tensor::from_strided(Strided::from_vec(found, kept))))
 }
 
