@@ -117,10 +117,10 @@ fn lengths(c: &mut Criterion) {
     group.finish();
 }
 
-/// A tenth of a matrix times a dense one that no cache holds: all rows, which go through its columns by panels (without AVX-512), and
+/// A tenth of a matrix times a dense one that no cache holds: all rows, which go through its columns by panels, and
 /// eight rows at a time, which go through all of it.
 ///
-///     OPENWORK_SIMD=avx2 cargo bench --bench matmul -- panels
+///     cargo bench --bench matmul -- panels
 fn panels(c: &mut Criterion) {
     const SIDE: usize = 2048;
     let mut group = c.benchmark_group("panels");

@@ -5,6 +5,9 @@
 
 With the package `openwork` and NumPy. Each line is the best time of a few calls, in milliseconds. The table has a row for each op: our
 time over NumPy's, geometric means over the shapes, and the shape on which we come off worst on two threads.
+
+After `ours` or `numpy` dtypes may be named, `float32 uint8 ...`, of which all arrays then are; without them `float64`, and an op named
+with a dtype has its own. What a library refuses for a dtype is left out, and named on standard error.
 """
 
 import json
@@ -33,20 +36,29 @@ SHAPES = [
 class Data:
     """Operands of one shape; of ours if they are wrapped."""
 
-    def __init__(self, shape, wrap):
+    def __init__(self, shape, dtype, wrap):
         rng = np.random.default_rng(1)
-        x = rng.standard_normal(shape)
+        x, x_dtype = rng.standard_normal(shape), np.dtype(dtype)
+        self.dtype, self.shape = x_dtype.name, shape
         self.last, self.columns = len(shape) - 1, shape[-1]
         rows = shape[0]
         self.all_but_last = (slice(None),) * self.last
+        as_asked = lambda x: (x * {"b": 1.5, "u": 100, "i": 100}.get(x_dtype.kind, 1)).astype(x_dtype)
+        with np.errstate(invalid="ignore"):
+            typed = as_asked(x)
         arrays = {
-            "x": x,
-            "y": rng.standard_normal(shape),
-            "row": np.abs(x[(0,) * self.last]) + 0.5,
-            "column": np.abs(x[..., :1]) + 0.5,
+            "x": typed,
+            "y": as_asked(np.abs(rng.standard_normal(shape))),
+            "row": as_asked(np.abs(x[(0,) * self.last]) + 0.5),
+            "column": as_asked(np.abs(x[..., :1]) + 0.5),
             "mask": x > 0.3,
             "whole": (x * 100).astype(np.int32),
             "single": x.astype(np.float32),
+            "along_rows": rng.integers(0, rows, shape),
+            "along_columns": rng.integers(0, self.columns, shape),
+            "few": typed.reshape(-1)[:50].copy(),
+            "sorted": np.sort(typed.reshape(-1)[:100_000]),
+            "bins": rng.integers(0, 1000, x.size),
             "some_rows": rng.random(rows) < 0.5,
             "some_columns": rng.random(self.columns) < 0.5,
             "row_list": rng.integers(0, rows, max(rows // 2, 1)),
@@ -64,9 +76,16 @@ def both(f):
     return f, f
 
 
+def inexact(d):
+    if d.dtype[:3] not in ("flo", "com"):
+        raise TypeError("of floating point alone")
+    return d
+
+
 def ops(ow):
     """Of each op, what we do and what NumPy does, given the operands."""
     flat = lambda x: ow.reshape(x, (-1,))
+    both_named = lambda name, f: (lambda d: f(getattr(ow, name), d), lambda d: f(getattr(np, name), d))
     return {
         "sum(0)": both(lambda d: d.x.sum(axis=0)),
         "sum(-1)": both(lambda d: d.x.sum(axis=d.last)),
@@ -131,23 +150,67 @@ def ops(ow):
         "pad": (lambda d: ow.pad(d.x, [(1, 1)] * (d.last + 1)), lambda d: np.pad(d.x, [(1, 1)] * (d.last + 1))),
         "tril": (lambda d: ow.tril(d.x), lambda d: np.tril(d.x)),
         "x @ row": both(lambda d: d.x @ d.row),
+        "sum(1)": both(lambda d: d.x.sum(axis=1)),
+        "mean(0)": both(lambda d: d.x.mean(axis=0)),
+        "max(1)": both(lambda d: d.x.max(axis=1)),
+        "max": both(lambda d: d.x.max()),
+        "any": both(lambda d: d.mask.any()),
+        "nansum(-1)": both_named("nansum", lambda f, d: f(inexact(d).x, axis=d.last)),
+        "nanmax(0)": both_named("nanmax", lambda f, d: f(inexact(d).x, axis=0)),
+        "nanmean": both_named("nanmean", lambda f, d: f(inexact(d).x)),
+        "take_along_axis(0)": both_named("take_along_axis", lambda f, d: f(d.x, d.along_rows, axis=0)),
+        "take_along_axis(-1)": both_named("take_along_axis", lambda f, d: f(d.x, d.along_columns, axis=d.last)),
+        "nonzero of x": both(lambda d: d.x.nonzero()),
+        "unique": (lambda d: ow.unique_values(d.x), lambda d: np.unique(d.x)),
+        "isin": (lambda d: ow.isin(d.x, d.few), lambda d: np.isin(d.x, d.few)),
+        "searchsorted": both_named("searchsorted", lambda f, d: f(d.sorted, flat(d.x) if ow else d.x.reshape(-1))),
+        "bincount": both_named("bincount", lambda f, d: f(d.bins)),
+        "bincount, weights": both_named("bincount", lambda f, d: f(d.bins, weights=flat(d.x) if ow else d.x.reshape(-1))),
+        "histogram": both_named("histogram", lambda f, d: f(d.x, bins=50)),
+        "cumulative_prod(-1)": (lambda d: ow.cumulative_prod(d.x, axis=d.last), lambda d: np.cumprod(d.x, axis=d.last)),
+        "abs": both(lambda d: abs(d.x)),
+        "-x": both(lambda d: -d.x),
+        "x * y": both(lambda d: d.x * d.y),
+        "x == y": both(lambda d: d.x == d.y),
+        "sqrt": both_named("sqrt", lambda f, d: f(inexact(d).y)),
+        "log1p": both_named("log1p", lambda f, d: f(inexact(d).y)),
+        "x ** 2": both(lambda d: d.x**2),
+        "x ** y": both(lambda d: inexact(d).y ** d.y),
+        "x / y": both(lambda d: inexact(d).x / d.y),
+        "isnan": both_named("isnan", lambda f, d: f(inexact(d).x)),
+        "sign": both_named("sign", lambda f, d: f(d.x)),
+        "x[:, 1:]": both(lambda d: d.x[:, 1:] + d.x[:, :-1]),
+        "x[::2]": both(lambda d: d.x[::2] + d.x[::2]),
+        "from float32": (lambda d: d.single.astype(getattr(ow, d.dtype)), lambda d: d.single.astype(d.dtype)),
     }
 
 
-def measure(which):
+def measure(which, dtypes):
     ow = None
     if which == "ours":
         import openwork as ow
-    for shape in SHAPES:
-        data = Data(shape, ow.asarray if ow else np.asarray)
-        for name, (ours, numpys) in ops(ow).items():
-            f = ours if ow else numpys
-            best, begun, calls = math.inf, time.perf_counter(), 0
-            while calls < 3 or (time.perf_counter() - begun < SECONDS and calls < 200):
-                start = time.perf_counter()
-                f(data)
-                best, calls = min(best, time.perf_counter() - start), calls + 1
-            print(json.dumps([" x ".join(map(str, shape)), name, best * 1e3]), flush=True)
+    for dtype in dtypes or ["float64"]:
+        # The ops that have a dtype of their own once.
+        names = [(name, fs) for name, fs in ops(ow).items() if not dtypes or "32" not in name]
+        for shape in SHAPES:
+            data = Data(shape, dtype, ow.asarray if ow else np.asarray)
+            of = "" if not dtypes else f", {dtype}"
+            for name, (ours, numpys) in names:
+                try:
+                    ms = best_of(ours if ow else numpys, data)
+                except (TypeError, ValueError, np.exceptions.AxisError, getattr(ow, "OpenworkError", TypeError)) as refused:
+                    print(f"{name}, {dtype}, {shape}: {refused}", file=sys.stderr)
+                    continue
+                print(json.dumps([" x ".join(map(str, shape)), name + of, ms]), flush=True)
+
+
+def best_of(f, data):
+    best, begun, calls = math.inf, time.perf_counter(), 0
+    while calls < 3 or (time.perf_counter() - begun < SECONDS and calls < 200):
+        start = time.perf_counter()
+        f(data)
+        best, calls = min(best, time.perf_counter() - start), calls + 1
+    return best * 1e3
 
 
 def read(path):
@@ -158,7 +221,7 @@ def read(path):
 def table(one, two, numpy):
     one, two, numpy = map(read, (one, two, numpy))
     # What takes NumPy less than this is a matter of calls, not of elements.
-    cases = [case for case in one if numpy[case] > 0.05]
+    cases = [case for case in one if numpy.get(case, 0) > 0.05]
     ratios = lambda times, cases: [times[case] / numpy[case] for case in cases]
     mean = lambda found: math.exp(sum(map(math.log, found)) / len(found))
     print("| op | shapes | 1 thread ÷ NumPy | 2 threads ÷ NumPy | worst on 2 threads |\n|---|--:|--:|--:|---|")
@@ -172,4 +235,4 @@ def table(one, two, numpy):
 
 
 if __name__ == "__main__":
-    table(*sys.argv[2:]) if sys.argv[1] == "table" else measure(sys.argv[1])
+    table(*sys.argv[2:]) if sys.argv[1] == "table" else measure(sys.argv[1], sys.argv[2:])

@@ -39,25 +39,38 @@ fn outermost_by_fold(dtype: DType, values: &[u8], greatest: bool) -> Option<(usi
         return found;
     }
     let kernels = op.kernels(typing)?;
-    let mut found: Option<(usize, u64)> = None;
+    let mut found: Option<(usize, u64, [u64; 1])> = None;
     for (i, stretch) in values.chunks(STRETCH * size).enumerate() {
         let (mut word, mut key) = ([0u64], [0]);
         let best: &mut [u8] = &mut bytemuck::cast_slice_mut(&mut word)[..size];
         kernels.fold(stretch, best);
         keys(dtype, best, &mut key);
         let rank = key[0].wrapping_add(add) ^ flip;
-        if found.is_none_or(|(_, most)| rank > most) {
-            found = Some((i, rank));
+        if found.is_none_or(|(_, most, _)| rank > most) {
+            found = Some((i, rank, word));
         }
         if has_nan(dtype) && key[0] == NAN {
             break;
         }
     }
-    let (i, rank) = found?;
+    let (i, rank, word) = found?;
     let key = (rank ^ flip).wrapping_sub(add);
     let start = i * STRETCH;
     let stretch = &values[start * size..values.len().min((start + STRETCH) * size)];
-    place_of(dtype, stretch, key).map(|at| (start + at, key))
+    let best = &bytemuck::cast_slice(&word)[..size];
+    let at = match size {
+        _ if !dtype.is_int() => place_of(dtype, stretch, key),
+        1 => same::<u8>(stretch, best),
+        2 => same::<u16>(stretch, best),
+        4 => same::<u32>(stretch, best),
+        _ => same::<u64>(stretch, best),
+    };
+    at.map(|at| (start + at, key))
+}
+
+/// Where the bits of an element come first.
+fn same<T: Element + PartialEq>(values: &[u8], element: &[u8]) -> Option<usize> {
+    vectorised(Same(T::from_bytes(values), T::read(element)))
 }
 
 /// The first of the elements whose key, with a number added and bits changed, is the greatest.

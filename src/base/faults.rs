@@ -65,6 +65,7 @@ pub enum Fault {
     RowsUnfolded,
     FillsOfFirstRows,
     EditsUnshifted,
+    ScansGoOn,
 }
 
 #[cfg(feature = "planted-faults")]
@@ -77,7 +78,7 @@ mod switch {
 
     impl Fault {
         /// Every fault.
-        pub const ALL: [Fault; 58] = [
+        pub const ALL: [Fault; 59] = [
             Fault::UnaryKeepsFill,
             Fault::BinaryFillOfLeft,
             Fault::DuplicatesDropped,
@@ -136,6 +137,7 @@ mod switch {
             Fault::RowsUnfolded,
             Fault::FillsOfFirstRows,
             Fault::EditsUnshifted,
+            Fault::ScansGoOn,
         ];
     }
 

@@ -250,7 +250,9 @@ impl Strided {
         while done < total {
             let (short, run) = (walk.short_rows(total - done), walk.run().min(total - done));
             let (rows, steps, columns) = short.unwrap_or((1, [0, walk.inner_stride()], run));
-            each(walk.at as usize, steps, columns, done..done + rows * columns);
+            // Rows of one element are a column, which is read as a row.
+            let (steps, length) = if columns == 1 { ([0, steps[0]], rows) } else { (steps, columns) };
+            each(walk.at as usize, steps, length, done..done + rows * columns);
             done += rows * columns;
             if short.is_some() { walk.advance(1, rows) } else { walk.advance(0, run) }
         }
@@ -417,9 +419,14 @@ impl Strided {
 
     /// The same elements, the axes with the farthest of them first.
     pub(crate) fn in_order_of_memory(&self) -> Strided {
-        let mut axes: Vec<usize> = (0..self.ndim()).collect();
+        self.permute(&self.axes_by_stride())
+    }
+
+    /// The axes, those with the farthest elements first.
+    pub(crate) fn axes_by_stride(&self) -> Shape {
+        let mut axes: Shape = (0..self.ndim()).collect();
         axes.sort_by_key(|&axis| std::cmp::Reverse(self.strides[axis].unsigned_abs()));
-        self.permute(&axes)
+        axes
     }
 
     /// The same without repetition: axes of stride 0 become size 1 (unless they are empty).

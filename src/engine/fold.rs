@@ -17,6 +17,9 @@ use crate::engine::blocks::{self, Kernel};
 const NARROW: usize = 1024;
 const AT_ONCE: usize = 32;
 
+/// Rows of as many elements that are folded in one call.
+const FEW_ROWS: usize = 512;
+
 /// Columns from which on threads share them, not the rows.
 const WIDE: usize = 1 << 11;
 
@@ -64,6 +67,24 @@ impl Fold {
                 } else {
                     let relative: Vec<usize> = own.mapped(|o| o - own[0]);
                     self.kernels.segments(part, &relative, acc);
+                }
+            });
+        })
+    }
+
+    /// Folds rows of `k` elements.
+    fn rows(&self, values: &[u8], k: usize, results: usize) -> Result<Buffer> {
+        let (row, to) = (k * self.typing.input.size(), self.typing.acc.size());
+        let grain = (parallel::GRAIN / k.max(1)).max(1);
+        // Where a few rows end, for all of them.
+        let most = grain.min(results).min(FEW_ROWS);
+        let ends: Vec<usize> = (0..=most).map(|i| i * k).collect();
+        Buffer::filled(results * to, to, |acc| {
+            parallel::for_chunks_mut(acc, to, grain, &|first, acc| {
+                self.fill_identity(acc);
+                for (i, acc) in acc.chunks_mut(most * to).enumerate() {
+                    let (start, rows) = (first + i * most, acc.len() / to);
+                    self.kernels.segments(&values[start * row..(start + rows) * row], &ends[..=rows], acc);
                 }
             });
         })
@@ -137,11 +158,8 @@ impl Fold {
         {
             self.grouped(&s.dense_bytes()?, groups, k, results / groups)?
         } else {
-            let rows = s.permute(&order);
-            let bytes = rows.dense_bytes()?;
             dense_len(&[results], DType::U64)?; // no elements may make any number of results
-            let offsets: Vec<usize> = (0..=results).map(|i| i * k).collect();
-            self.segments(&bytes, &offsets)?
+            self.rows(&s.permute(&order).dense_bytes()?, k, results)?
         };
         Ok(Strided::new(buffer, self.typing.acc, shape))
     }
@@ -152,11 +170,11 @@ impl Fold {
         let of = |group: usize| &values[group * k * row..(group + 1) * k * row];
         if k * block >= 2 * SHARE {
             let each = (0..groups).map(|group| self.leading(of(group), k, block)).collect::<Result<Vec<Buffer>>>()?;
-            return Buffer::build(groups * to, |acc| {
+            return Buffer::filled(groups * to, self.typing.acc.size(), |acc| {
                 acc.chunks_exact_mut(to).zip(&each).for_each(|(acc, own)| acc.copy_from_slice(own.bytes()));
             });
         }
-        Buffer::build(groups * to, |acc| {
+        Buffer::filled(groups * to, self.typing.acc.size(), |acc| {
             parallel::for_chunks_mut(acc, to, (parallel::GRAIN / (k * block)).max(1), &|first, acc| {
                 for (group, acc) in (first..).zip(acc.chunks_exact_mut(to)) {
                     self.accumulate_rows(of(group).chunks_exact(row), acc);
@@ -192,7 +210,7 @@ impl Fold {
         if !rest.is_empty() && !faults::is(Fault::RestUnfolded) {
             tables.push(table(rest, results));
         }
-        Buffer::build(results * to, |acc| {
+        Buffer::filled(results * to, to, |acc| {
             let rows = tables.iter().flat_map(|(table, bytes)| {
                 bytemuck::cast_slice::<u128, u8>(table)[..*bytes].chunks_exact(results * to)
             });
@@ -204,10 +222,10 @@ impl Fold {
     /// least, where there is work for it.
     fn down(&self, values: &[u8], k: usize, results: usize) -> Result<Buffer> {
         let row = results * self.typing.input.size();
-        Buffer::build(results * self.typing.acc.size(), |acc| {
+        Buffer::filled(results * self.typing.acc.size(), self.typing.acc.size(), |acc| {
             let (from, to) = (self.typing.input.size(), self.typing.acc.size());
             let each = if k * results < 2 * parallel::GRAIN { results } else { results.div_ceil(parallel::threads()) };
-            let most = (parallel::GRAIN / k).max(WIDE / 2);
+            let most = (parallel::GRAIN / k).clamp(WIDE / 2, WIDE);
             parallel::for_chunks_mut(acc, to, each.next_multiple_of(64).clamp(64, most), &|first, acc| {
                 let n = acc.len() / to;
                 let rows = (0..k).map(|r| &values[r * row + first * from..r * row + (first + n) * from]);

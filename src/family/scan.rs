@@ -5,14 +5,17 @@
 
 use std::sync::Arc;
 
-use openwork_ops::reduce::{ReduceTyping, ScanKernel, ScanOp};
-use openwork_ops::structure::gather::scatter_offsets;
+use openwork_ops::cast::cast_block;
+use openwork_ops::reduce::{ReduceTyping, ScanKernels, ScanOp};
+use openwork_ops::structure::gather::{repeat, scatter_offsets};
 use openwork_ops::{DType, Scalar};
 
 use crate::base::axes::Axis;
 use crate::base::buffer::Buffer;
 use crate::base::context;
 use crate::base::error::{self, Result};
+use crate::base::faults::{self, Fault};
+use crate::base::mapped::Mapped;
 use crate::base::parallel::{self, GRAIN};
 use crate::base::strided::{Strided, c_strides, count};
 use crate::engine::blocks::{self, Source};
@@ -21,7 +24,7 @@ use crate::engine::slices::Slices;
 use crate::engine::value_rows::{along_values, with_rows};
 use crate::tensor::fill::{Fill, fill_of};
 use crate::tensor::trace;
-use crate::tensor::{Sparse, Tensor};
+use crate::tensor::{Sparse, Storage, Tensor};
 
 /// # Running sums and products, differences
 impl Tensor {
@@ -146,10 +149,17 @@ impl Tensor {
     }
 }
 
+/// Columns that are scanned together, and elements of a piece: what lies between dtypes stays in the first-level cache.
+const COLUMNS: usize = 512;
+const PIECE: usize = 1 << 10;
+
+/// Elements of rows that are scanned many at a time.
+const SHORT: usize = 1 << 8;
+
 /// A scan of one dtype.
 struct Scan {
     typing: ReduceTyping,
-    kernel: ScanKernel,
+    kernels: ScanKernels,
     /// The element before the first.
     initial: Option<Scalar>,
 }
@@ -162,12 +172,15 @@ fn scan(scan: ScanOp, x: &Tensor, dtype: Option<DType>, with_initial: bool, axis
     };
     let unsupported = || error::dtype(&[x.dtype()], "the op is not defined for this dtype; cast first");
     let typing = scan.typing(x.dtype()).ok_or_else(unsupported)?;
-    let kernel = scan.kernel(typing.acc).ok_or_else(unsupported)?;
+    let kernels = scan.kernels(typing.acc).ok_or_else(unsupported)?;
     let identity = scan.fold().kernels(typing).map(|k| k.identity);
-    let scan = Scan { typing, kernel, initial: identity.filter(|_| with_initial) };
-    let out = match scan.in_rows(x, axis)? {
-        Some(out) => out.into(),
-        None => scan.in_slices(&Slices::of(x, &[axis])?)?,
+    let scan = Scan { typing, kernels, initial: identity.filter(|_| with_initial) };
+    let out = match &x.storage {
+        Storage::Strided(array) => Tensor::from_strided(scan.along(array, axis)?),
+        Storage::Sparse(s) => match scan.in_rows(x, axis)? {
+            Some(out) => out.into(),
+            None => scan.in_slices(&Slices::of(x, &[axis])?, s)?,
+        },
     };
     let out = match dtype {
         Some(dtype) => out.cast(dtype)?,
@@ -177,12 +190,8 @@ fn scan(scan: ScanOp, x: &Tensor, dtype: Option<DType>, with_initial: bool, axis
 }
 
 impl Scan {
-    fn in_slices(&self, slices: &Slices) -> Result<Tensor> {
-        Ok(match slices.source() {
-            None => Tensor::from_strided(self.strided(slices)?),
-            Some(s) if slices.is_undefined() => self.stored(slices, s)?.into(),
-            Some(s) => self.filled(slices, s)?,
-        })
+    fn in_slices(&self, slices: &Slices, s: &Sparse) -> Result<Tensor> {
+        if slices.is_undefined() { Ok(self.stored(slices, s)?.into()) } else { self.filled(slices, s) }
     }
 
     /// Along an axis that rows of values hold, each by itself. `None` of any other tensor.
@@ -195,7 +204,7 @@ impl Scan {
             Some(fill) => self.background(axis, &s.shape, &fill)?,
             None => Fill::Undefined,
         };
-        let values = self.last_axis(&s.values.axis_last(place))?.axis_back(place);
+        let values = self.along(&s.values, place)?;
         Ok(Some(with_rows(&s, values, fill)))
     }
 
@@ -204,44 +213,76 @@ impl Scan {
         n + usize::from(self.initial.is_some())
     }
 
-    /// Scans rows of `length` accumulators.
-    fn rows(&self, rows: &mut [u8], length: usize) {
-        let row = length * self.typing.acc.size();
-        parallel::for_chunks_mut(rows, row, (GRAIN / length.max(1)).max(1), &|_, rows| {
-            rows.chunks_exact_mut(row).for_each(self.kernel);
-        });
-    }
-
-    /// Rows `0..n` of accumulators with the initial element, if there is one, and zeros after.
-    fn begun(&self, rows: &mut [u8], length: usize) {
-        if let Some(initial) = self.initial {
-            let (bytes, size) = initial.to_bytes();
-            rows.chunks_exact_mut(length * size).for_each(|row| row[..size].copy_from_slice(&bytes[..size]));
-        }
-    }
-
     /// Scans an array along its last axis.
     fn last_axis(&self, x: &Strided) -> Result<Strided> {
-        let (Some((&n, outer)), size) = (x.shape.split_last(), self.typing.acc.size()) else { return Ok(x.clone()) };
-        let (length, rows) = (self.length(n), count(outer));
-        let x = x.cast(self.typing.input).cast(self.typing.acc);
-        let bytes = x.dense_bytes()?;
-        let buffer = Buffer::build(rows * length * size, |out| {
-            self.begun(out, length);
-            let skip = (length - n) * size;
-            parallel::for_chunks_mut(out, length * size, (GRAIN / length.max(1)).max(1), &|first, out| {
-                let from = bytes[first * n * size..].chunks_exact((n * size).max(1));
-                out.chunks_exact_mut(length * size).zip(from).for_each(|(to, from)| to[skip..].copy_from_slice(from));
-            });
-            self.rows(out, length);
-        })?;
-        let shape: Vec<usize> = outer.iter().copied().chain([length]).collect();
-        Ok(Strided::new(buffer, self.typing.acc, shape).cast(self.typing.out))
+        self.along(x, x.ndim() - 1)
     }
 
-    fn strided(&self, slices: &Slices) -> Result<Strided> {
-        let shape: Vec<usize> = slices.kept_shape().into_iter().chain([slices.length as usize]).collect();
-        Ok(slices.placed(&self.last_axis(&slices.values.reshape(&shape)?)?))
+    /// Scans an array along one axis. The result lies in the order of the array.
+    fn along(&self, x: &Strided, axis: usize) -> Result<Strided> {
+        let order = if x.is_contiguous() { (0..x.ndim()).collect() } else { x.axes_by_stride() };
+        let place = order.iter().position(|&a| a == axis).unwrap_or(axis);
+        let x = x.permute(&order);
+        let (n, groups, block) = (x.shape[place], count(&x.shape[..place]), count(&x.shape[place + 1..]));
+        let (mut shape, length) = (x.shape.clone(), self.length(n));
+        shape[place] = length;
+        let all = convert::dense_len(&shape, self.typing.out)?;
+        let (bytes, from, to) = (x.dense_bytes()?, x.dtype.size(), self.typing.out.size());
+        // Threads share groups, or the columns of each.
+        let columns = if groups >= parallel::threads() || n.saturating_mul(block) < 2 * GRAIN {
+            COLUMNS
+        } else {
+            block / parallel::threads()
+        };
+        let (columns, group) = (columns.clamp(COLUMNS / 8, COLUMNS).min(block.max(1)), length.saturating_mul(block));
+        let buffer = Buffer::filled(all * to, to, |out| {
+            if out.is_empty() {
+                return;
+            }
+            if block == 1 && n <= SHORT && self.initial.is_none() {
+                return parallel::for_chunks_mut(out, n * to, GRAIN / n, &|first, out| {
+                    let values = &bytes[first * n * from..][..out.len() / to * from];
+                    Columns::of(self, x.dtype, 1).each_row(values, n, out);
+                });
+            }
+            if columns >= block {
+                return parallel::for_chunks_mut(out, group * to, (GRAIN / group.max(1)).max(1), &|first, out| {
+                    let mut columns = Columns::of(self, x.dtype, block);
+                    for (g, out) in (first..).zip(out.chunks_exact_mut(group * to)) {
+                        let out = columns.begin(out);
+                        columns.go_on(&bytes[g * n * block * from..(g + 1) * n * block * from], out);
+                    }
+                });
+            }
+            let mut parts = Vec::with_capacity(groups * block.div_ceil(columns));
+            for (g, out) in out.chunks_exact_mut(group * to).enumerate() {
+                let first = parts.len();
+                parts.extend((0..block).step_by(columns).map(|column| (g, column, Vec::with_capacity(length))));
+                for row in out.chunks_exact_mut(block * to) {
+                    parts[first..]
+                        .iter_mut()
+                        .zip(row.chunks_mut(columns * to))
+                        .for_each(|(part, out)| part.2.push(out));
+                }
+            }
+            parallel::for_each(parts, &|_, (g, column, rows)| {
+                let width = columns.min(block - column);
+                let mut columns = Columns::of(self, x.dtype, width);
+                let mut from =
+                    (g * n..).map(|row| &bytes[(row * block + column) * from..(row * block + column + width) * from]);
+                for (i, out) in rows.into_iter().enumerate() {
+                    let rest = if i == 0 { columns.begin(out) } else { out };
+                    if !rest.is_empty()
+                        && let Some(row) = from.next()
+                    {
+                        columns.go_on(row, rest);
+                    }
+                }
+            });
+        })?;
+        let mut back: Vec<usize> = (0..order.len()).collect();
+        back.sort_by_key(|&a| order[a]);
+        Ok(Strided::new(buffer, self.typing.out, shape).permute(&back))
     }
 
     /// An undefined fill: the stored elements of each slice, which stay where they are.
@@ -250,15 +291,16 @@ impl Scan {
             let why = "the fill is undefined: an initial element would be the only one in slices that store nothing";
             return Err(error::invalid("include_initial", why));
         }
-        let values = slices.values.cast(self.typing.input).cast(self.typing.acc);
-        let size = self.typing.acc.size();
-        let ends: Vec<usize> = slices.ends[1..].iter().map(|e| e * size).collect();
+        let (values, from, to) = (&slices.values, slices.values.dtype.size(), self.typing.out.size());
+        let ends: Vec<usize> = slices.ends[1..].mapped(|e| e * to);
         let bytes = values.dense_bytes()?;
-        let buffer = Buffer::build(values.len() * size, |out| {
-            out.copy_from_slice(&bytes);
-            parallel::for_pieces_mut(out, &ends, &|_, row| (self.kernel)(row));
+        let buffer = Buffer::filled(values.len() * to, to, |out| {
+            parallel::for_pieces_mut(out, &ends, &|slice, out| {
+                let own = slices.ends[slice] * from..slices.ends[slice + 1] * from;
+                Columns::of(self, values.dtype, 1).go_on(&bytes[own], out);
+            });
         })?;
-        let scanned = Strided::new(buffer, self.typing.acc, vec![values.len()]).cast(self.typing.out);
+        let scanned = Strided::new(buffer, self.typing.out, vec![values.len()]);
         let values = match &slices.order {
             None => scanned,
             Some(order) => {
@@ -328,5 +370,100 @@ impl Scan {
         } else {
             fill_of(&scanned.broadcast(&shape))
         })
+    }
+}
+
+/// The scan of some columns, of which so many rows were met.
+struct Columns<'a> {
+    scan: &'a Scan,
+    dtype: DType,
+    width: usize,
+    has_begun: bool,
+    /// What the kernel keeps of the rows before.
+    state: Vec<u128>,
+    /// A piece as accumulators, before and after, where operand and result have other dtypes.
+    before: Vec<u128>,
+    after: Vec<u128>,
+}
+
+impl<'a> Columns<'a> {
+    /// None of the rows of `width` elements of `dtype` yet.
+    fn of(scan: &'a Scan, dtype: DType, width: usize) -> Columns<'a> {
+        let acc = scan.typing.acc;
+        let words = |elements: usize| vec![0; (elements * acc.size()).div_ceil(16)];
+        let piece = |other: DType| if other == acc { Vec::new() } else { words(PIECE.max(width)) };
+        let (state, before, after) = (words(2 * width), piece(dtype), piece(scan.typing.out));
+        Columns { scan, dtype, width, has_begun: false, state, before, after }
+    }
+
+    /// Begins anew: the initial elements are written, if there are any. What is left of the rows of the result.
+    fn begin<'o>(&mut self, out: &'o mut [u8]) -> &'o mut [u8] {
+        self.has_begun &= faults::is(Fault::ScansGoOn);
+        let Some(initial) = self.scan.initial else { return out };
+        let (bytes, size) = initial.cast(self.scan.typing.out).to_bytes();
+        let (first, rest) = out.split_at_mut(self.width * size);
+        repeat(&bytes[..size], first);
+        rest
+    }
+
+    /// Scans more rows.
+    fn go_on(&mut self, rows: &[u8], out: &mut [u8]) {
+        let (width, row) = (self.width.max(1), self.width * self.scan.typing.acc.size());
+        let (kernel, has_begun) = (self.scan.kernels.columns, &mut self.has_begun);
+        let state = &mut bytemuck::cast_slice_mut(&mut self.state)[..2 * row];
+        let (before, after) = (&mut self.before, &mut self.after);
+        let piece = (PIECE / width).max(1) * width;
+        self.scan.in_pieces(self.dtype, piece, [before, after], rows, out, &mut |values, out| {
+            let mut first = 0;
+            if !*has_begun {
+                // The first elements as they are: not even −0 changes.
+                (*has_begun, first) = (true, row);
+                out[..row].copy_from_slice(&values[..row]);
+                state[..row].copy_from_slice(&values[..row]);
+                state[row..].fill(0);
+            }
+            kernel(&values[first..], state, &mut out[first..]);
+        });
+    }
+
+    /// Scans rows of at most [`PIECE`] elements, each by itself.
+    fn each_row(&mut self, values: &[u8], n: usize, out: &mut [u8]) {
+        let (before, after) = (&mut self.before, &mut self.after);
+        self.scan.in_pieces(self.dtype, PIECE / n * n, [before, after], values, out, &mut |values, out| {
+            (self.scan.kernels.rows)(values, n, out);
+        });
+    }
+}
+
+impl Scan {
+    /// Gives pieces of elements as accumulators, and where the accumulators go that become elements of the result. There is room for
+    /// both where these have other dtypes.
+    fn in_pieces(
+        &self,
+        dtype: DType,
+        piece: usize,
+        [before, after]: [&mut [u128]; 2],
+        values: &[u8],
+        out: &mut [u8],
+        f: &mut dyn FnMut(&[u8], &mut [u8]),
+    ) {
+        let ReduceTyping { acc, out: result, .. } = self.typing;
+        let (before, after) =
+            (bytemuck::cast_slice_mut::<u128, u8>(before), bytemuck::cast_slice_mut::<u128, u8>(after));
+        for (values, out) in values.chunks(piece * dtype.size()).zip(out.chunks_mut(piece * result.size())) {
+            let bytes = values.len() / dtype.size() * acc.size();
+            let values = if dtype == acc {
+                values
+            } else {
+                cast_block(dtype, values, acc, &mut before[..bytes]);
+                &before[..bytes]
+            };
+            if result == acc {
+                f(values, out);
+            } else {
+                f(values, &mut after[..bytes]);
+                cast_block(acc, &after[..bytes], result, out);
+            }
+        }
     }
 }

@@ -43,6 +43,7 @@ mod reduce_varying;
 mod results;
 mod scattered;
 mod semirings;
+mod scans;
 mod short_axes;
 mod sides;
 mod small_blocks;

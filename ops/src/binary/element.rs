@@ -246,6 +246,18 @@ pub(super) fn xor(a: &[u8], b: &[u8], out: &mut [u8]) {
     zip::<u8, _>(a, b, out, |a, b| a ^ b);
 }
 
+pub(super) fn equal<T: Element + PartialEq>(a: &[u8], b: &[u8], out: &mut [u8]) {
+    at_level::<T, _>(a, b, out, |a, b| a == b);
+}
+
+pub(super) fn unequal<T: Element + PartialEq>(a: &[u8], b: &[u8], out: &mut [u8]) {
+    at_level::<T, _>(a, b, out, |a, b| a != b);
+}
+
+pub(super) fn quotient<T: Store + std::ops::Div<Output = T>>(a: &[u8], b: &[u8], out: &mut [u8]) {
+    at_level::<T, _>(a, b, out, |a, b| a / b);
+}
+
 #[inline(never)] // `above` is the same loop
 pub(super) fn below<T: Element + PartialOrd>(a: &[u8], b: &[u8], out: &mut [u8]) {
     at_level::<T, _>(a, b, out, |a, b| a < b);

@@ -9,7 +9,8 @@ mod tests;
 
 pub use self::clamp::clamp;
 use self::element::{
-    Divisors, FloorDiv, Neighbour, Power, Truthy, above, and, below, greater, lesser, not_above, not_below, or, xor,
+    Divisors, FloorDiv, Neighbour, Power, Truthy, above, and, below, equal, greater, lesser, not_above, not_below, or,
+    quotient, unequal, xor,
 };
 pub use self::merged::{Beside, MergeKernel, Merged, Stored};
 use crate::derivative::{Derivative, derivative, expr};
@@ -147,7 +148,7 @@ binary_table! { $
         name: div, symbol: Some("/"), domain: Any, typing: inexact, commutative: false, annihilators: [],
         derivatives: ([Reciprocal b], [Neg [Div y b]]),
         kernels: {
-            float => |a, b| a / b,
+            float by quotient::<T>,
             complex => |a, b| a.through2(b, complex::div),
         }
     }
@@ -303,8 +304,8 @@ binary_table! { $
         derivatives: (none, none),
         kernels: {
             bool => |a, b| a == b,
-            bits => |a, b| a == b,
-            float => |a, b| a == b,
+            bits by equal::<T>,
+            float by equal::<T>,
             complex => |a, b| a == b,
         }
     }
@@ -314,8 +315,8 @@ binary_table! { $
         derivatives: (none, none),
         kernels: {
             bool => |a, b| a != b,
-            bits => |a, b| a != b,
-            float => |a, b| a != b,
+            bits by unequal::<T>,
+            float by unequal::<T>,
             complex => |a, b| a != b,
         }
     }

@@ -233,11 +233,11 @@ fn panels_change_no_bits() {
         });
         assert!(together == apart);
     };
-    // More than 8 MiB, and columns that fill no panel.
-    let dense = numbers(COLUMNS * 1005, 5);
+    // More than 16 MiB, and columns that fill no panel.
+    let dense = numbers(COLUMNS * 2005, 5);
     run(Carrier::Float, bytemuck::cast_slice(&values), bytemuck::cast_slice(&dense), 8);
     let singles = |x: &[f64]| x.iter().map(|&x| x as f32).collect::<Vec<f32>>();
-    let (values, dense) = (singles(&values), singles(&numbers(COLUMNS * 2011, 7)));
+    let (values, dense) = (singles(&values), singles(&numbers(COLUMNS * 4011, 7)));
     run(Carrier::Single, bytemuck::cast_slice(&values), bytemuck::cast_slice(&dense), 4);
 }
 

@@ -31,12 +31,16 @@ const CLASHING: usize = 3;
 const PAGE: usize = 4096;
 
 /// Bytes of a panel: columns of the dense matrix that all rows of a piece go through before the next, where its elements are met
-/// [`OFTEN`] times and more. Without AVX-512; with it nothing was measured.
+/// [`OFTEN`] times and more.
 const PANEL: usize = 4 << 20;
 const OFTEN: usize = 4;
 
 /// Bytes of a row of the widest panel, and columns of the narrowest.
 const WIDEST: usize = 1 << 10;
+
+/// Bytes of a row of the narrowest panel with AVX-512: of 192 products took up to twice as long. Dense matrices of less than 16 MiB stay
+/// whole there.
+const LEAST_512: usize = 1 << 9;
 
 /// Bytes of a dense matrix that is near enough for rows not to be asked for ahead: what that costs in instructions is a quarter
 /// of the time where rows are short.
@@ -380,8 +384,8 @@ impl<T: Paired> Loop for SparseDense<'_, T> {
 /// panel by panel.
 fn panel(level: Level, rows: usize, n: usize, size: usize) -> Option<usize> {
     let columns = (PANEL / rows.max(1)).min(WIDEST) / size / NARROW * NARROW;
-    let is_large = rows.saturating_mul(n).saturating_mul(size) > 2 * PANEL;
-    (level != Level::Avx512 && columns > 0 && is_large).then_some(columns)
+    let (least, large) = if level == Level::Avx512 { (LEAST_512 / size, 4 * PANEL) } else { (1, 2 * PANEL + 1) };
+    (columns >= least && rows.saturating_mul(n).saturating_mul(size) >= large).then_some(columns)
 }
 
 /// Whether rows of floats that meet each row of a dense matrix several times go through it by panels of columns, where they are given

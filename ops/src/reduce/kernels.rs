@@ -215,33 +215,37 @@ fn fold_short<M: Fold<E>, E: Element>(values: &[E], start: usize, end: usize) ->
     }
 }
 
-/// Combines with the folds of segments that all have the same few elements, as rows of points and colours have, floats all: in the lanes that
-/// [`fold_short`] has them in, with no branch. Whether they have.
-#[inline(always)]
-fn even<M: Fold<E>, E: Element>(values: &[E], offsets: &[usize], acc: &mut [M::Acc]) -> bool {
+/// Whether segments all have the same few elements, as rows of points and colours have: their number.
+fn evenly(offsets: &[usize]) -> Option<usize> {
+    let [start, second, ..] = *offsets else { return None };
+    let n = second.wrapping_sub(start);
+    let is_few = (2..=4).contains(&n) && offsets.len() > LANES;
+    (is_few && offsets.windows(2).fold(true, |even, w| even & (w[1] - w[0] == n))).then_some(n)
+}
+
+/// Combines with the folds of rows of `n` elements, 2 to 4 floats: in the lanes that [`fold_short`] has them in, with no branch.
+struct Even<'a, M: Monoid, E>(&'a [E], usize, &'a mut [M::Acc]);
+
+impl<M: Fold<E>, E: Element> Loop for Even<'_, M, E> {
+    type Output = ();
     #[inline(always)]
-    fn of<M: Fold<E>, E: Element, const N: usize>(values: &[E], acc: &mut [M::Acc]) {
-        for (slot, row) in acc.iter_mut().zip(values.as_chunks::<N>().0) {
-            let mut lanes = [M::PADDING; LANES];
-            for i in 0..N {
-                lanes[i] = M::combine(M::PADDING, M::lift(row[i]));
+    fn run(self) {
+        #[inline(always)]
+        fn of<M: Fold<E>, E: Element, const N: usize>(values: &[E], acc: &mut [M::Acc]) {
+            for (slot, row) in acc.iter_mut().zip(values.as_chunks::<N>().0) {
+                let mut lanes = [M::PADDING; LANES];
+                for i in 0..N {
+                    lanes[i] = M::combine(M::PADDING, M::lift(row[i]));
+                }
+                *slot = M::combine(*slot, tree::<M, LANES>(lanes));
             }
-            *slot = M::combine(*slot, tree::<M, LANES>(lanes));
+        }
+        match self.1 {
+            2 => of::<M, E, 2>(self.0, self.2),
+            3 => of::<M, E, 3>(self.0, self.2),
+            _ => of::<M, E, 4>(self.0, self.2),
         }
     }
-    let [start, second, ..] = *offsets else { return false };
-    let n = second.wrapping_sub(start);
-    if !(2..=4).contains(&n) || acc.len() < LANES || !offsets.windows(2).fold(true, |even, w| even & (w[1] - w[0] == n))
-    {
-        return false;
-    }
-    let values = &values[start..start + acc.len() * n];
-    match n {
-        2 => of::<M, E, 2>(values, acc),
-        3 => of::<M, E, 3>(values, acc),
-        _ => of::<M, E, 4>(values, acc),
-    }
-    true
 }
 
 fn scatter<M: Fold<E>, E: Element>(values: &[E], keys: &[u32], acc: &mut [u8]) {
@@ -260,11 +264,6 @@ fn segments<M: Fold<E>, E: Element>(values: &[E], offsets: &[usize], acc: &mut [
         #[inline(always)]
         fn run(self) {
             let Segments(values, offsets, acc) = self;
-            if const { !M::EXACT && !E::DTYPE.is_int() && !matches!(E::DTYPE, DType::Bool) }
-                && even::<M, E>(values, offsets, acc)
-            {
-                return;
-            }
             for (slot, ends) in acc.iter_mut().zip(offsets.windows(2)) {
                 let (start, end) = (ends[0], ends[1]);
                 let fold = if const { M::EXACT } {
@@ -277,6 +276,12 @@ fn segments<M: Fold<E>, E: Element>(values: &[E], offsets: &[usize], acc: &mut [
                 *slot = M::combine(*slot, fold);
             }
         }
+    }
+    if const { !M::EXACT && !E::DTYPE.is_int() && !matches!(E::DTYPE, DType::Bool) }
+        && let Some(n) = evenly(offsets)
+    {
+        let values = &values[offsets[0]..offsets[offsets.len() - 1]];
+        return at_level::<M, _>(Even::<M, E>(values, n, M::Acc::from_bytes_mut(acc)));
     }
     #[cfg(target_arch = "x86_64")]
     if let Some(lanes) = M::LANES {

@@ -3,6 +3,8 @@
 use super::monoid::{All, Any, Max, Min, Monoid, Prod, Sum};
 use super::{ReduceOp, ReduceTyping};
 use crate::dtype::{DType, Element, c128};
+use crate::groups::Store;
+use crate::simd::{Loop, vectorised};
 use crate::{bf16, f16};
 
 /// A fold whose every partial result is wanted.
@@ -18,8 +20,16 @@ pub enum ScanOp {
     Min,
 }
 
-/// Replaces each element of a row, of the accumulator's dtype, by the fold of all up to it.
-pub type ScanKernel = fn(row: &mut [u8]);
+/// The loops of a scan, over elements of the accumulator's dtype; `out` may hold anything before.
+#[derive(Clone, Copy, Debug)]
+pub struct ScanKernels {
+    /// Goes on with the folds of columns: for each of `rows`, one after the other, what its columns come to with all rows before it is
+    /// written to `out`. `state` holds these folds, and as many corrections, which only sums of floats have: of the first row all its
+    /// elements, and zeros.
+    pub columns: fn(rows: &[u8], state: &mut [u8], out: &mut [u8]),
+    /// Scans rows of `n` elements, each by itself.
+    pub rows: fn(values: &[u8], n: usize, out: &mut [u8]),
+}
 
 impl ScanOp {
     /// The fold of a whole row.
@@ -37,20 +47,20 @@ impl ScanOp {
         self.fold().typing(dtype)
     }
 
-    /// The kernel over rows of a dtype that [`ScanOp::typing`] accumulates in.
+    /// The kernels over elements of a dtype that [`ScanOp::typing`] accumulates in.
     #[inline(never)] // its kernels are compiled here, not in each crate that asks
-    pub fn kernel(self, acc: DType) -> Option<ScanKernel> {
+    pub fn kernels(self, acc: DType) -> Option<ScanKernels> {
         Some(match (self, acc) {
-            (ScanOp::Sum, DType::I64) => scan::<Sum<i64>>,
-            (ScanOp::Sum, DType::U64) => scan::<Sum<u64>>,
-            (ScanOp::Sum, DType::F64) => sums::<1>,
-            (ScanOp::Sum, DType::Complex128) => sums::<2>,
-            (ScanOp::Prod, DType::I64) => scan::<Prod<i64>>,
-            (ScanOp::Prod, DType::U64) => scan::<Prod<u64>>,
-            (ScanOp::Prod, DType::F64) => scan::<Prod<f64>>,
-            (ScanOp::Prod, DType::Complex128) => scan::<Prod<c128>>,
-            (ScanOp::Max, DType::Bool) => scan::<Any>,
-            (ScanOp::Min, DType::Bool) => scan::<All>,
+            (ScanOp::Sum, DType::I64) => of::<Sum<i64>>(),
+            (ScanOp::Sum, DType::U64) => of::<Sum<u64>>(),
+            (ScanOp::Sum, DType::F64) => ScanKernels { columns: sums, rows: rows_of_sums::<1> },
+            (ScanOp::Sum, DType::Complex128) => ScanKernels { columns: sums, rows: rows_of_sums::<2> },
+            (ScanOp::Prod, DType::I64) => of::<Prod<i64>>(),
+            (ScanOp::Prod, DType::U64) => of::<Prod<u64>>(),
+            (ScanOp::Prod, DType::F64) => of::<Prod<f64>>(),
+            (ScanOp::Prod, DType::Complex128) => of::<Prod<c128>>(),
+            (ScanOp::Max, DType::Bool) => of::<Any>(),
+            (ScanOp::Min, DType::Bool) => of::<All>(),
             (ScanOp::Max, _) => extreme!(Max, acc),
             (ScanOp::Min, _) => extreme!(Min, acc),
             _ => return None,
@@ -61,59 +71,225 @@ impl ScanOp {
 macro_rules! extreme {
     ($monoid:ident, $dtype:expr) => {
         match $dtype {
-            DType::I8 => scan::<$monoid<i8>>,
-            DType::I16 => scan::<$monoid<i16>>,
-            DType::I32 => scan::<$monoid<i32>>,
-            DType::I64 => scan::<$monoid<i64>>,
-            DType::U8 => scan::<$monoid<u8>>,
-            DType::U16 => scan::<$monoid<u16>>,
-            DType::U32 => scan::<$monoid<u32>>,
-            DType::U64 => scan::<$monoid<u64>>,
-            DType::F16 => scan::<$monoid<f16>>,
-            DType::BF16 => scan::<$monoid<bf16>>,
-            DType::F32 => scan::<$monoid<f32>>,
-            DType::F64 => scan::<$monoid<f64>>,
+            DType::I8 => of::<$monoid<i8>>(),
+            DType::I16 => of::<$monoid<i16>>(),
+            DType::I32 => of::<$monoid<i32>>(),
+            DType::I64 => of::<$monoid<i64>>(),
+            DType::U8 => of::<$monoid<u8>>(),
+            DType::U16 => of::<$monoid<u16>>(),
+            DType::U32 => of::<$monoid<u32>>(),
+            DType::U64 => of::<$monoid<u64>>(),
+            DType::F16 => of::<$monoid<f16>>(),
+            DType::BF16 => of::<$monoid<bf16>>(),
+            DType::F32 => of::<$monoid<f32>>(),
+            DType::F64 => of::<$monoid<f64>>(),
             DType::Bool | DType::Complex64 | DType::Complex128 => return None,
         }
     };
 }
 use extreme;
 
-fn scan<M: Monoid>(row: &mut [u8]) {
-    let mut acc = M::IDENTITY;
-    for (i, slot) in M::Acc::from_bytes_mut(row).iter_mut().enumerate() {
-        // The first element as it is: not even −0 changes.
-        acc = if i == 0 { *slot } else { M::combine(acc, *slot) };
-        *slot = acc;
+fn of<M: Monoid>() -> ScanKernels
+where
+    M::Acc: Store,
+{
+    ScanKernels { columns: scan::<M>, rows: rows::<M> }
+}
+
+fn rows<M: Monoid>(values: &[u8], n: usize, out: &mut [u8])
+where
+    M::Acc: Store,
+{
+    let (values, out) = (M::Acc::from_bytes(values), bytemuck::cast_slice_mut::<u8, <M::Acc as Store>::Raw>(out));
+    for (row, out) in values.chunks_exact(n).zip(out.chunks_exact_mut(n)) {
+        let mut fold = row[0];
+        out[0] = fold.store();
+        for (&value, out) in row[1..].iter().zip(&mut out[1..]) {
+            fold = M::combine(fold, value);
+            *out = fold.store();
+        }
     }
 }
 
-/// Sums of elements of `P` floats each. What each addition rounds away is collected (Knuth's two-sum, Kahan's and
-/// Babuška's scheme), so that the error does not grow with the place.
-fn sums<const P: usize>(row: &mut [u8]) {
-    let (mut acc, mut low) = ([-0.0; P], [0.0; P]);
-    for element in f64::from_bytes_mut(row).chunks_exact_mut(P) {
-        for (part, value) in element.iter_mut().enumerate() {
-            let sum = acc[part] + *value;
-            let of_value = sum - acc[part];
-            low[part] += (acc[part] - (sum - of_value)) + (*value - of_value);
-            acc[part] = sum;
-            // A sum that is not finite has no correction, and one of 0 would make 0 of −0.
-            *value = if sum.is_finite() && low[part] != 0.0 { sum + low[part] } else { sum };
+fn rows_of_sums<const P: usize>(values: &[u8], n: usize, out: &mut [u8]) {
+    let (values, out) = (f64::from_bytes(values).as_chunks::<P>().0, f64::from_bytes_mut(out).as_chunks_mut::<P>().0);
+    for (row, out) in values.chunks_exact(n).zip(out.chunks_exact_mut(n)) {
+        let (mut sums, mut low) = (row[0], [0.0; P]);
+        out[0] = sums;
+        for (value, out) in row[1..].iter().zip(&mut out[1..]) {
+            for part in 0..P {
+                out[part] = add(&mut sums[part], &mut low[part], value[part]);
+            }
         }
     }
+}
+
+/// Columns that stay in registers.
+const NARROW: usize = 4;
+
+fn scan<M: Monoid>(rows: &[u8], state: &mut [u8], out: &mut [u8])
+where
+    M::Acc: Store,
+{
+    struct Columns<'a, M: Monoid>(&'a [M::Acc], &'a mut [M::Acc], &'a mut [<M::Acc as Store>::Raw])
+    where
+        M::Acc: Store;
+    impl<M: Monoid> Loop for Columns<'_, M>
+    where
+        M::Acc: Store,
+    {
+        type Output = ();
+        #[inline(always)]
+        fn run(self) {
+            let Columns(rows, state, out) = self;
+            let width = state.len();
+            for (row, out) in rows.chunks_exact(width).zip(out.chunks_exact_mut(width)) {
+                for ((acc, &value), out) in state.iter_mut().zip(row).zip(out) {
+                    *acc = M::combine(*acc, value);
+                    *out = acc.store();
+                }
+            }
+        }
+    }
+    let (rows, state) = (M::Acc::from_bytes(rows), M::Acc::from_bytes_mut(state));
+    let out = bytemuck::cast_slice_mut::<u8, <M::Acc as Store>::Raw>(out);
+    match state {
+        [] => (),
+        [acc, _] => {
+            let mut fold = *acc;
+            for (&value, out) in rows.iter().zip(out) {
+                fold = M::combine(fold, value);
+                *out = fold.store();
+            }
+            *acc = fold;
+        }
+        _ => {
+            let width = state.len() / 2;
+            let columns = Columns::<M>(rows, &mut state[..width], out);
+            if const { size_of::<M::Acc>() >= 4 } && width > NARROW { vectorised(columns) } else { columns.run() }
+        }
+    }
+}
+
+/// Sums of floats, of which a complex number is two. What each addition rounds away is collected (Knuth's two-sum, Kahan's and
+/// Babuška's scheme), so that the error does not grow with the place.
+fn sums(rows: &[u8], state: &mut [u8], out: &mut [u8]) {
+    let (rows, state, out) = (f64::from_bytes(rows), f64::from_bytes_mut(state), f64::from_bytes_mut(out));
+    let (sums, low) = state.split_at_mut(state.len() / 2);
+    match sums.len() {
+        0 => (),
+        1 => few_sums::<1>(rows, sums, low, out),
+        2 => few_sums::<2>(rows, sums, low, out),
+        3 => few_sums::<3>(rows, sums, low, out),
+        NARROW => few_sums::<NARROW>(rows, sums, low, out),
+        _ => vectorised(Sums { rows, sums, low, out }),
+    }
+}
+
+fn few_sums<const N: usize>(rows: &[f64], sums: &mut [f64], low: &mut [f64], out: &mut [f64]) {
+    let (mut own_sums, mut own_low) = ([0.0; N], [0.0; N]);
+    own_sums.copy_from_slice(sums);
+    own_low.copy_from_slice(low);
+    for (row, out) in rows.as_chunks::<N>().0.iter().zip(out.as_chunks_mut::<N>().0) {
+        for column in 0..N {
+            out[column] = add(&mut own_sums[column], &mut own_low[column], row[column]);
+        }
+    }
+    sums.copy_from_slice(&own_sums);
+    low.copy_from_slice(&own_low);
+}
+
+struct Sums<'a> {
+    rows: &'a [f64],
+    sums: &'a mut [f64],
+    low: &'a mut [f64],
+    out: &'a mut [f64],
+}
+
+impl Loop for Sums<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        let width = self.sums.len();
+        for (row, out) in self.rows.chunks_exact(width).zip(self.out.chunks_exact_mut(width)) {
+            let before = self.sums.iter_mut().zip(self.low.iter_mut());
+            for ((&value, out), (sum, low)) in row.iter().zip(out).zip(before) {
+                *out = add(sum, low, value);
+            }
+        }
+    }
+}
+
+/// The sum with one more element.
+#[inline(always)]
+fn add(sum: &mut f64, low: &mut f64, value: f64) -> f64 {
+    let next = *sum + value;
+    let of_value = next - *sum;
+    *low += (*sum - (next - of_value)) + (value - of_value);
+    *sum = next;
+    // A sum that is not finite has no correction, and one of 0 would make 0 of −0.
+    if next.is_finite() & (*low != 0.0) { next + *low } else { next }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// The scans of columns that lie beside each other, `width` of them.
+    fn columns<T: Element>(op: ScanOp, width: usize, values: &[T]) -> Vec<T> {
+        let kernel = op.kernels(T::DTYPE).unwrap().columns;
+        let words = |bytes: usize| vec![0u128; bytes.div_ceil(16)];
+        let (first, rest) = values.split_at(width);
+        let (mut state, mut out) = (words(2 * size_of_val(first)), words(size_of_val(rest)));
+        let state = &mut bytemuck::cast_slice_mut(&mut state)[..2 * size_of_val(first)];
+        let out = &mut bytemuck::cast_slice_mut(&mut out)[..size_of_val(rest)];
+        state[..size_of_val(first)].copy_from_slice(T::as_bytes(first));
+        // In two calls: the second goes on.
+        let half = rest.len() / width / 2 * width * size_of::<T>();
+        let (first_out, rest_out) = out.split_at_mut(half);
+        kernel(&T::as_bytes(rest)[..half], state, first_out);
+        kernel(&T::as_bytes(rest)[half..], state, rest_out);
+        [first, T::from_bytes(out)].concat()
+    }
+
+    /// The scan of one column, and of one row, which must be the same.
     fn run<T: Element>(op: ScanOp, values: &[T]) -> Vec<T> {
-        let mut row = vec![0u128; size_of_val(values).div_ceil(16)];
-        let row = &mut bytemuck::cast_slice_mut(&mut row)[..size_of_val(values)];
-        row.copy_from_slice(T::as_bytes(values));
-        op.kernel(T::DTYPE).unwrap()(row);
-        T::from_bytes(row).to_vec()
+        let found = columns(op, 1, values);
+        let mut out = vec![0u128; size_of_val(values).div_ceil(16)];
+        let out = &mut bytemuck::cast_slice_mut(&mut out)[..size_of_val(values)];
+        (op.kernels(T::DTYPE).unwrap().rows)(T::as_bytes(values), values.len(), out);
+        assert_eq!(out, T::as_bytes(&found));
+        found
+    }
+
+    #[test]
+    fn rows_are_scanned_by_themselves() {
+        let mut out = [0i64; 6];
+        let kernels = ScanOp::Sum.kernels(DType::I64).unwrap();
+        (kernels.rows)(i64::as_bytes(&[1, 2, 3, 10, 20, 30]), 3, bytemuck::cast_slice_mut(&mut out));
+        assert_eq!(out, [1, 3, 6, 10, 30, 60]);
+    }
+
+    #[test]
+    fn columns_are_as_each_alone() {
+        let value = |i: usize| [1e16, 1.0, -0.0, 0.1, -1e16, f64::MIN_POSITIVE, -3.5][(i * i + i / 5) % 7];
+        for width in [2, 3, 4, 5, 9, 33] {
+            let floats: Vec<f64> = (0..width * 17).map(value).collect();
+            let of = |column: usize| floats.iter().skip(column).step_by(width).copied().collect::<Vec<f64>>();
+            for op in [ScanOp::Sum, ScanOp::Prod, ScanOp::Max, ScanOp::Min] {
+                let all = columns(op, width, &floats);
+                for column in 0..width {
+                    let own = run(op, &of(column));
+                    let same =
+                        all.iter().skip(column).step_by(width).zip(&own).all(|(a, b)| a.to_bits() == b.to_bits());
+                    assert!(same, "{op:?}, column {column} of {width}");
+                }
+            }
+            let whole: Vec<i32> = floats.iter().map(|&x| x as i32).collect();
+            let greatest = columns(ScanOp::Max, width, &whole);
+            let own = run(ScanOp::Max, &whole.iter().step_by(width).copied().collect::<Vec<i32>>());
+            assert_eq!(greatest.iter().step_by(width).copied().collect::<Vec<i32>>(), own);
+        }
     }
 
     #[test]
@@ -127,7 +303,7 @@ mod tests {
         assert!(run(ScanOp::Sum, &[-0.0f64])[0].is_sign_negative());
         let z = |re, im| c128::new(re, im);
         assert_eq!(run(ScanOp::Sum, &[z(1.0, 2.0), z(3.0, -5.0)]), [z(1.0, 2.0), z(4.0, -3.0)]);
-        assert!(ScanOp::Max.kernel(DType::Complex64).is_none());
+        assert!(ScanOp::Max.kernels(DType::Complex64).is_none());
     }
 
     #[test]

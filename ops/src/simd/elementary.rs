@@ -22,7 +22,7 @@ pub(super) fn split(x: f64) -> (f64, f64) {
 
 /// `k · ln(2) + ln(1 + f) + low`: the polynomial of fdlibm's `__ieee754_log` in `s = f / (2 + f)`.
 #[inline(always)]
-fn logarithm(k: f64, f: f64, low: f64) -> f64 {
+pub(super) fn logarithm(k: f64, f: f64, low: f64) -> f64 {
     const COEFFICIENTS: [f64; 7] = [
         6.666_666_666_666_735e-1,
         3.999_999_999_940_942e-1,
@@ -39,6 +39,15 @@ fn logarithm(k: f64, f: f64, low: f64) -> f64 {
     // The small terms first.
     let tail = s.mul_add(half + rest, k.mul_add(LN_2[1], low));
     k.mul_add(LN_2[0], f - (half - tail))
+}
+
+/// `k · ln(2) + ln(1 + f)` where `f32` is wanted: the series of the inverse hyperbolic tangent of `f / (2 + f)`.
+#[inline(always)]
+fn logarithm_narrow(k: f64, f: f64) -> f64 {
+    const COEFFICIENTS: [f64; 7] = [2.0 / 3.0, 2.0 / 5.0, 2.0 / 7.0, 2.0 / 9.0, 2.0 / 11.0, 2.0 / 13.0, 2.0 / 15.0];
+    let s = f / (2.0 + f);
+    let square = s * s;
+    k.mul_add(std::f64::consts::LN_2, s * square.mul_add(polynomial(square, &COEFFICIENTS), 2.0))
 }
 
 /// `exp(x) - 1`: as the exponential, of which the one is taken off before the power of two is put on.
@@ -64,6 +73,11 @@ impl Function for Log {
         let (k, f) = split(x);
         logarithm(k, f, 0.0)
     }
+    #[inline(always)]
+    fn fast_narrow(x: f64) -> f64 {
+        let (k, f) = split(x);
+        logarithm_narrow(k, f)
+    }
     fn exact(x: f64) -> f64 {
         x.ln()
     }
@@ -84,6 +98,15 @@ impl Function for Log1p {
         let (k, f) = split(sum);
         let log = logarithm(k, f, lost / sum);
         if x.abs() < TINY { x } else { log }
+    }
+    #[inline(always)]
+    fn fast_narrow(x: f64) -> f64 {
+        /// Below it the sum with one would lose what is wanted, and four terms of the series are enough.
+        const SMALL: f64 = 1.0 / (1u64 << 10) as f64;
+        let (k, f) = split(1.0 + x);
+        let few = x * polynomial(x, &[1.0, -1.0 / 2.0, 1.0 / 3.0, -1.0 / 4.0]);
+        let log = logarithm_narrow(k, f);
+        if x.abs() < SMALL { few } else { log }
     }
     fn exact(x: f64) -> f64 {
         x.ln_1p()

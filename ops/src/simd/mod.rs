@@ -31,6 +31,11 @@ trait Function {
     /// Whether `fast` holds for an argument: for none that is NaN.
     fn within(x: f64) -> bool;
     fn fast(x: f64) -> f64;
+    /// The same for an argument and a result of `f32`: within 2^-42 of itself, so that rounding is all but once.
+    #[inline(always)]
+    fn fast_narrow(x: f64) -> f64 {
+        Self::fast(x)
+    }
     /// For every other argument, and for CPUs without fused multiply-add.
     fn exact(x: f64) -> f64;
 }
@@ -39,6 +44,8 @@ trait Function {
 trait Float: Element {
     fn wide(self) -> f64;
     fn round(wide: f64) -> Self;
+    /// A function in as many digits as this type is worth.
+    fn fast<F: Function>(x: f64) -> f64;
 }
 
 impl Float for f64 {
@@ -50,6 +57,10 @@ impl Float for f64 {
     fn round(wide: f64) -> f64 {
         wide
     }
+    #[inline(always)]
+    fn fast<F: Function>(x: f64) -> f64 {
+        F::fast(x)
+    }
 }
 
 impl Float for f32 {
@@ -60,6 +71,10 @@ impl Float for f32 {
     #[inline(always)]
     fn round(wide: f64) -> f32 {
         wide as f32
+    }
+    #[inline(always)]
+    fn fast<F: Function>(x: f64) -> f64 {
+        F::fast_narrow(x)
     }
 }
 
@@ -73,7 +88,7 @@ fn run<F: Function, T: Float>(x: &[T], out: &mut [T]) {
         for (o, x) in out.iter_mut().zip(x) {
             let x = x.wide();
             beyond |= u64::from(!F::within(x));
-            *o = T::round(F::fast(x));
+            *o = T::round(T::fast::<F>(x));
         }
         if beyond != 0 {
             repair::<F, T>(x, out);
@@ -259,6 +274,26 @@ fn exponential(x: f64) -> f64 {
     (1.0 + (high + tail)) * power
 }
 
+/// `e` to the power of `x`, where `f32` is wanted: eleven terms of the series.
+#[inline(always)]
+fn exponential_narrow(x: f64) -> f64 {
+    const INVERSE_FACTORIALS: [f64; 11] = [
+        1.0,
+        1.0,
+        1.0 / 2.0,
+        1.0 / 6.0,
+        1.0 / 24.0,
+        1.0 / 120.0,
+        1.0 / 720.0,
+        1.0 / 5_040.0,
+        1.0 / 40_320.0,
+        1.0 / 362_880.0,
+        1.0 / 3_628_800.0,
+    ];
+    let (n, power) = power_of_two(x);
+    polynomial(n.mul_add(LN_2[0], x), &INVERSE_FACTORIALS) * power
+}
+
 /// Reducing a larger angle takes π to more digits.
 const LARGE_ANGLE: f64 = 1_048_576.0;
 
@@ -305,6 +340,10 @@ impl Function for Exp {
     fn fast(x: f64) -> f64 {
         exponential(x)
     }
+    #[inline(always)]
+    fn fast_narrow(x: f64) -> f64 {
+        exponential_narrow(x)
+    }
     fn exact(x: f64) -> f64 {
         x.exp()
     }
@@ -319,6 +358,10 @@ impl Function for Sigmoid {
     #[inline(always)]
     fn fast(x: f64) -> f64 {
         1.0 / (1.0 + exponential(-x))
+    }
+    #[inline(always)]
+    fn fast_narrow(x: f64) -> f64 {
+        1.0 / (1.0 + exponential_narrow(-x))
     }
     fn exact(x: f64) -> f64 {
         // Below the limit `exp(-x)` may overflow where the result is subnormal; the 1 is nothing beside it.

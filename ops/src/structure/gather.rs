@@ -162,9 +162,18 @@ fn repeat_wide<const W: usize>(source: &[u8], times: usize, at: usize, out: &mut
     head.iter_mut().for_each(|o| *o = source[at / times]);
     let source = &source[(at + begun) / times..];
     match times {
-        2 => out.chunks_mut(2).zip(source).for_each(|(o, x)| o.fill(*x)),
-        3 => out.chunks_mut(3).zip(source).for_each(|(o, x)| o.fill(*x)),
+        2 => repeat_few::<W, 2>(source, out),
+        3 => repeat_few::<W, 3>(source, out),
+        4 => repeat_few::<W, 4>(source, out),
         _ => out.chunks_mut(times).zip(source).for_each(|(o, x)| o.fill(*x)),
+    }
+}
+
+fn repeat_few<const W: usize, const N: usize>(source: &[[u8; W]], out: &mut [[u8; W]]) {
+    let (whole, rest) = out.as_chunks_mut::<N>();
+    whole.iter_mut().zip(source).for_each(|(o, x)| *o = [*x; N]);
+    if let Some(x) = source.get(whole.len()) {
+        rest.fill(*x);
     }
 }
 

@@ -111,7 +111,7 @@ unary_table! { $
     /// The sign: −1, 0 or 1, NaN for NaN; `x / |x|` for complex `x`.
     Sign { name: sign, domain: Any, typing: number,
         derivative: (complex [Where [Eq x 0.0] 0.0 [Div [Sub g [Mul y [Real [Mul [Conj y] g]]]] [Abs x]]]), kernels: {
-        signed => |x| x.signum(),
+        signed => |x| T::from(x > 0) - T::from(x < 0),
         unsigned => |x| T::from(x != 0),
         float => |x| if x > 0.0 { 1.0 } else if x < 0.0 { -1.0 } else { x },
         complex => |x| x.through(complex::sign),

@@ -134,14 +134,43 @@ impl Found {
         let out = Buffer::filled(n * size_of::<i64>(), size_of::<i64>(), |out| {
             let rows = bytemuck::cast_slice_mut::<u8, i64>(out);
             parallel::for_chunks_mut(rows, columns, parallel::GRAIN, &|start, rows| {
-                for (row, &place) in rows.chunks_exact_mut(columns).zip(&places[start..]) {
-                    for (at, &axis) in row.iter_mut().zip(axes) {
-                        *at = (place / strides[axis] as u64 % shape[axis] as u64) as i64;
-                    }
+                for (column, &axis) in axes.iter().enumerate() {
+                    let out = rows[column..].iter_mut().step_by(columns);
+                    along_axis(&places[start..], strides[axis] as u64, shape[axis] as u64, out);
                 }
             });
         })?;
         Ok(Strided::new(out, DType::I64, vec![places.len(), columns]))
+    }
+}
+
+/// Where rising numbers of elements are along an axis of `n` elements that are `stride` numbers apart. A division for each would take
+/// longer than all else: the next is mostly in the same stretch of one index, or in one of the next.
+fn along_axis<'a>(places: &[u64], stride: u64, n: u64, out: impl Iterator<Item = &'a mut i64>) {
+    const NEXT: usize = 4;
+    if stride == 1 {
+        let mut row = 0;
+        for (out, &place) in out.zip(places) {
+            if place - row >= n {
+                let near = (1..=NEXT as u64).map(|i| row + i * n).find(|row| place - row < n);
+                row = near.unwrap_or_else(|| place - place % n);
+            }
+            *out = (place - row) as i64;
+        }
+        return;
+    }
+    let (mut first, mut index) = (0, 0);
+    for (out, &place) in out.zip(places) {
+        for _ in 0..NEXT {
+            if place - first < stride {
+                break;
+            }
+            (first, index) = (first + stride, if index + 1 == n { 0 } else { index + 1 });
+        }
+        if place - first >= stride {
+            (first, index) = (place - place % stride, place / stride % n);
+        }
+        *out = index as i64;
     }
 }
 

@@ -1,7 +1,6 @@
 //! Arrays of elements of up to four bytes in order: by keys of 32 bits, of which a vector holds twice as many as of 64, and a radix sort
 //! needs few passes. Where elements were is found with them, by words that hold the number of each below its key.
 
-use openwork_ops::simd::{Level, level};
 use openwork_ops::words::{self, Word};
 use openwork_ops::{DType, narrow};
 
@@ -14,8 +13,6 @@ use crate::base::parallel::{self, GRAIN};
 use crate::base::strided::{Strided, dense_len};
 use crate::tensor::Tensor;
 
-/// The longest rows that are sorted so where keys of 64 bits are sorted by vectors.
-const LONGEST_BESIDE_VECTORS: usize = 1024;
 /// The shortest rows of single bytes that are counted: of shorter ones, 256 counters are too many.
 const COUNTED: usize = 512;
 
@@ -30,11 +27,10 @@ pub(super) struct Narrow {
 }
 
 impl Narrow {
-    /// Of a dtype of whose rows of `n` elements narrow keys are sorted sooner than wide ones.
+    /// Of a dtype that has narrow keys, and rows of `n` elements.
     pub(super) fn of(dtype: DType, n: usize) -> Option<Narrow> {
-        let is_short = n <= LONGEST_BESIDE_VECTORS || (level() != Level::Avx512 && n < u32::MAX as usize);
         // Truth values are counted.
-        narrow::bits(dtype).filter(|_| is_short && dtype != DType::Bool).map(|bits| Narrow { dtype, bits })
+        narrow::bits(dtype).filter(|_| n < u32::MAX as usize && dtype != DType::Bool).map(|bits| Narrow { dtype, bits })
     }
 
     /// Of a dtype whose elements have fewer places in order than they are, or as [`Narrow::of`].

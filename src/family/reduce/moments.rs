@@ -7,10 +7,11 @@ use openwork_ops::reduce::Moments;
 use openwork_ops::reduce::moments::{COLUMNS, ROWS};
 use openwork_ops::{DType, ReduceOp, UnaryOp, cast};
 
-use crate::base::buffer::zeroed_vec;
+use crate::base::buffer::{Buffer, zeroed_vec};
 use crate::base::error::{self, Result};
 use crate::base::faults::{self, Fault};
 use crate::base::mapped::{Chosen, Mapped};
+use crate::base::pages::Scratch;
 use crate::base::parallel::{self, GRAIN};
 use crate::base::strided::Strided;
 use crate::engine::fold::Fold;
@@ -122,14 +123,23 @@ fn each(x: &Strided, axes: &[usize], with_inner: bool, of: &(dyn Fn(&Moments) ->
         return None;
     }
     let elements = Elements { bytes, dtype: x.dtype };
-    let of_slice = |o: usize| of(&elements.moments(o * slice, rows, columns));
-    let found = parallel::map_chunks(outer, (GRAIN / slice).max(1), &|range| range.map(of_slice).collect::<Vec<_>>());
     // The axes that are left, as they lie, and where each of these goes.
     let kept: Vec<usize> = order[..first].iter().chain(&order[last..]).copied().collect();
     let mut places: Vec<usize> = (0..kept.len()).collect();
     places.sort_by_key(|&i| kept[i]);
-    let found = Strided::from_vec(found.concat().concat(), kept.mapped(|&axis| x.shape[axis]));
-    Some(found.permute(&places))
+    let shape = kept.mapped(|&axis| x.shape[axis]);
+    if outer == 1 && columns >= 2 * WIDE {
+        // A task's columns have all their rows in it: nothing is kept of it but what is wanted.
+        let mut found = Scratch::<f64>::any(columns);
+        parallel::for_chunks_mut(&mut found, 1, WIDE, &|first, found| {
+            found.copy_from_slice(&of(&elements.of_columns((0, columns), rows, first..first + found.len())));
+        });
+        let found = Buffer::from_block(found.into_block());
+        return Some(Strided::new(found, DType::F64, shape).permute(&places));
+    }
+    let of_slice = |o: usize| of(&elements.moments(o * slice, rows, columns));
+    let found = parallel::map_chunks(outer, (GRAIN / slice).max(1), &|range| range.map(of_slice).collect::<Vec<_>>());
+    Some(Strided::from_vec(found.concat().concat(), shape).permute(&places))
 }
 
 /// Elements in the order of memory.
@@ -155,7 +165,7 @@ impl Elements<'_> {
 
     fn in_tasks(&self, start: usize, rows: usize, columns: usize) -> Moments {
         let width = columns.min(WIDE);
-        let height = (GRAIN / width).next_multiple_of(ROWS);
+        let height = height(width);
         let (pieces, shares) = (columns.div_ceil(width), rows.div_ceil(height));
         let one = |task: usize| {
             let (left, top) = (task / shares * width, task % shares * height);
@@ -170,6 +180,13 @@ impl Elements<'_> {
             1 => in_pairs(&mut found, columns),
             _ => Moments::beside(found.chunks_mut(shares).map(|of_piece| in_pairs(of_piece, 0)).collect()),
         }
+    }
+
+    /// Of some columns of all rows, in the pieces that [`Elements::in_tasks`] makes of them.
+    fn of_columns(&self, (start, step): (usize, usize), rows: usize, columns: Range<usize>) -> Moments {
+        let height = height(columns.len());
+        let piece = |top| self.of_task((start + top * step, step), rows.min(top + height) - top, columns.clone());
+        in_pairs(&mut (0..rows).step_by(height).map(piece).collect::<Vec<_>>(), 0)
     }
 
     /// Of some columns of rows that begin `step` elements apart.
@@ -197,6 +214,11 @@ impl Elements<'_> {
         }
         found
     }
+}
+
+/// Rows of a task of so many columns.
+fn height(columns: usize) -> usize {
+    (GRAIN / columns).next_multiple_of(ROWS)
 }
 
 /// Merges the first with the second of two halves.

@@ -138,6 +138,10 @@ pub(crate) fn strided(x: &Strided, axis: usize, choice: &Along<'_>) -> Result<St
         }
         let grain = (GRAIN * x.dtype.size() / inner.max(1)).max(1);
         parallel::for_chunks_mut(out, inner, grain, &|start, mut out| {
+            if let Along::Repeat { times, .. } = *choice {
+                // The arrays that lie one after the other are repeated as one.
+                return repeat_rows(&source, inner, times, start, out);
+            }
             let mut at = start;
             while !out.is_empty() {
                 // Up to the end of the list, of one of the arrays that lie one after the other.
