@@ -344,7 +344,11 @@ fn accumulate<M: Fold<E>, E: Element>(rows: &[&[u8]], acc: &mut [u8]) {
     debug_assert!(rows.iter().all(|row| row.len() == acc.len() * size_of::<E>()));
     let (several, rest) = rows.as_chunks::<ROWS_AT_ONCE>();
     several.iter().for_each(|rows| at_level::<M, _>(Accumulate::<M, E, _>(rows.map(E::from_bytes), acc)));
-    rest.iter().for_each(|row| at_level::<M, _>(Accumulate::<M, E, 1>([E::from_bytes(row)], acc)));
+    match *rest {
+        [a, b, c] => at_level::<M, _>(Accumulate::<M, E, _>([a, b, c].map(E::from_bytes), acc)),
+        [a, b] => at_level::<M, _>(Accumulate::<M, E, _>([a, b].map(E::from_bytes), acc)),
+        _ => rest.iter().for_each(|row| at_level::<M, _>(Accumulate::<M, E, _>([E::from_bytes(row)], acc))),
+    }
 }
 
 fn merge<M: Monoid>(acc: &mut [u8], other: &[u8]) {

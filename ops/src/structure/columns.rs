@@ -37,6 +37,16 @@ pub fn put(source: &[u8], [step, width]: [usize; 2], out: &mut [u8], row: usize,
     });
 }
 
+/// Two arrays of elements of `width` bytes, element by element in turn; `false` for other widths than elements have.
+pub fn in_turn(a: &[u8], b: &[u8], width: usize, out: &mut [u8]) -> bool {
+    fn wide<const W: usize>(a: &[u8], b: &[u8], out: &mut [u8]) -> bool {
+        let (a, b, out) = (a.as_chunks::<W>().0, b.as_chunks::<W>().0, out.as_chunks_mut::<W>().0);
+        out.as_chunks_mut::<2>().0.iter_mut().zip(a).zip(b).for_each(|((out, a), b)| *out = [*a, *b]);
+        true
+    }
+    by_width!(width, wide(a, b, out), false)
+}
+
 /// Fills some bytes of each row of `row` bytes with copies of an element.
 pub fn fill(element: &[u8], out: &mut [u8], row: usize, range: Range<usize>) {
     fn wide<const W: usize>(element: &[u8], out: &mut [u8], row: usize, range: Range<usize>) {
@@ -71,6 +81,19 @@ pub fn choose(source: &[u8], n: usize, list: &[u64], width: usize, out: &mut [u8
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn two_arrays_in_turn() {
+        for width in [1, 2, 4, 8, 16] {
+            let bytes = |from: u8| (0..7 * width as u8).map(|i| i + from).collect::<Vec<u8>>();
+            let (a, b, mut out) = (bytes(0), bytes(128), vec![0; 14 * width]);
+            assert!(in_turn(&a, &b, width, &mut out));
+            for (i, out) in out.chunks_exact(2 * width).enumerate() {
+                assert_eq!(out, [&a[i * width..][..width], &b[i * width..][..width]].concat());
+            }
+        }
+        assert!(!in_turn(&[], &[], 3, &mut []));
+    }
 
     #[test]
     fn columns_of_rows_of_any_width() {

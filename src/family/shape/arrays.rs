@@ -74,6 +74,15 @@ fn are_short(pieces: &[(&Strided, usize, &mut [u8])]) -> bool {
 fn side_by_side(parts: &[&Strided], axis: usize, (row, inner): (usize, usize), first: usize, out: &mut [u8]) {
     let size = parts[0].dtype.size();
     let rows = out.len() / (row * size);
+    if let ([a, b], 2) = (parts, row)
+        && let (Some((of_a, 1)), Some((of_b, 1))) = (apart(a, axis), apart(b, axis))
+    {
+        // Of one column each.
+        let [a, b] = [(a, of_a), (b, of_b)].map(|(x, at)| &x.buffer.bytes()[(at + first) * size..][..rows * size]);
+        if columns::in_turn(a, b, size, out) {
+            return;
+        }
+    }
     let (mut at, mut room) = (0, Vec::new());
     for part in parts {
         let width = part.shape[axis] * inner;
