@@ -189,6 +189,23 @@ fn scan(scan: ScanOp, x: &Tensor, dtype: Option<DType>, with_initial: bool, axis
     Ok(out)
 }
 
+/// Groups of slices that are near each other, by which of them are the first, and the number of all: a long one has its own, others
+/// together are about as much work.
+fn in_groups(ends: &[usize]) -> Vec<usize> {
+    let (mut cuts, mut begun) = (vec![0], ends[0]);
+    for (slice, own) in ends.windows(2).enumerate() {
+        if own[1] - own[0] >= GRAIN && cuts[cuts.len() - 1] < slice {
+            cuts.push(slice);
+            begun = own[0];
+        }
+        if own[1] - begun >= GRAIN || slice + 2 == ends.len() {
+            cuts.push(slice + 1);
+            begun = own[1];
+        }
+    }
+    cuts
+}
+
 impl Scan {
     fn in_slices(&self, slices: &Slices, s: &Sparse) -> Result<Tensor> {
         if slices.is_undefined() { Ok(self.stored(slices, s)?.into()) } else { self.filled(slices, s) }
@@ -242,12 +259,12 @@ impl Scan {
             if block == 1 && n <= SHORT && self.initial.is_none() {
                 return parallel::for_chunks_mut(out, n * to, GRAIN / n, &|first, out| {
                     let values = &bytes[first * n * from..][..out.len() / to * from];
-                    Columns::of(self, x.dtype, 1).each_row(values, n, out);
+                    Columns::of(self, x.dtype, 1, out.len() / to).each_row(values, n, out);
                 });
             }
             if columns >= block {
                 return parallel::for_chunks_mut(out, group * to, (GRAIN / group.max(1)).max(1), &|first, out| {
-                    let mut columns = Columns::of(self, x.dtype, block);
+                    let mut columns = Columns::of(self, x.dtype, block, n * block);
                     for (g, out) in (first..).zip(out.chunks_exact_mut(group * to)) {
                         let out = columns.begin(out);
                         columns.go_on(&bytes[g * n * block * from..(g + 1) * n * block * from], out);
@@ -267,7 +284,7 @@ impl Scan {
             }
             parallel::for_each(parts, &|_, (g, column, rows)| {
                 let width = columns.min(block - column);
-                let mut columns = Columns::of(self, x.dtype, width);
+                let mut columns = Columns::of(self, x.dtype, width, width);
                 let mut from =
                     (g * n..).map(|row| &bytes[(row * block + column) * from..(row * block + column + width) * from]);
                 for (i, out) in rows.into_iter().enumerate() {
@@ -292,12 +309,17 @@ impl Scan {
             return Err(error::invalid("include_initial", why));
         }
         let (values, from, to) = (&slices.values, slices.values.dtype.size(), self.typing.out.size());
-        let ends: Vec<usize> = slices.ends[1..].mapped(|e| e * to);
+        let cuts = in_groups(&slices.ends);
+        let ends = cuts[1..].mapped(|&slice| slices.ends[slice] * to);
         let bytes = values.dense_bytes()?;
         let buffer = Buffer::filled(values.len() * to, to, |out| {
-            parallel::for_pieces_mut(out, &ends, &|slice, out| {
-                let own = slices.ends[slice] * from..slices.ends[slice + 1] * from;
-                Columns::of(self, values.dtype, 1).go_on(&bytes[own], out);
+            parallel::for_pieces_mut(out, &ends, &|group, out| {
+                let own = &slices.ends[cuts[group]..=cuts[group + 1]];
+                let bytes = &bytes[own[0] * from..own[own.len() - 1] * from];
+                match own {
+                    [_, _] => Columns::of(self, values.dtype, 1, out.len() / to).go_on(bytes, out),
+                    _ => self.each_slice(values.dtype, bytes, own, out),
+                }
             });
         })?;
         let scanned = Strided::new(buffer, self.typing.out, vec![values.len()]);
@@ -313,6 +335,19 @@ impl Scan {
             }
         };
         Ok(Sparse { values: values.reshape(&s.values.shape)?, ..s.clone() })
+    }
+
+    /// Scans some slices, of a few elements in all.
+    fn each_slice(&self, dtype: DType, bytes: &[u8], ends: &[usize], out: &mut [u8]) {
+        let (elements, acc) = (out.len() / self.typing.out.size(), self.typing.acc);
+        let room = |other: DType| vec![0; if other == acc { 0 } else { (elements * acc.size()).div_ceil(16) }];
+        let (mut before, mut after) = (room(dtype), room(self.typing.out));
+        self.in_pieces(dtype, elements, [&mut before, &mut after], bytes, out, &mut |values, out| {
+            for own in ends.windows(2).filter(|own| own[0] < own[1]) {
+                let at = (own[0] - ends[0]) * acc.size()..(own[1] - ends[0]) * acc.size();
+                (self.kernels.rows)(&values[at.clone()], own[1] - own[0], &mut out[at]);
+            }
+        });
     }
 
     /// A defined fill: dense rows where something is stored.
@@ -387,11 +422,11 @@ struct Columns<'a> {
 }
 
 impl<'a> Columns<'a> {
-    /// None of the rows of `width` elements of `dtype` yet.
-    fn of(scan: &'a Scan, dtype: DType, width: usize) -> Columns<'a> {
+    /// None of the rows of `width` elements of `dtype` yet, which are `elements` together.
+    fn of(scan: &'a Scan, dtype: DType, width: usize, elements: usize) -> Columns<'a> {
         let acc = scan.typing.acc;
         let words = |elements: usize| vec![0; (elements * acc.size()).div_ceil(16)];
-        let piece = |other: DType| if other == acc { Vec::new() } else { words(PIECE.max(width)) };
+        let piece = |other: DType| if other == acc { Vec::new() } else { words(PIECE.max(width).min(elements)) };
         let (state, before, after) = (words(2 * width), piece(dtype), piece(scan.typing.out));
         Columns { scan, dtype, width, has_begun: false, state, before, after }
     }

@@ -132,6 +132,42 @@ fn lines_have_the_bits_of_each_alone() {
     }
 }
 
+/// Rows that store nothing, a few elements, and more than a thread takes at a time.
+#[test]
+fn scans_of_what_rows_store() {
+    let lengths: Vec<usize> = (0..9000usize)
+        .map(|r| match r {
+            4 | 5 | 700 => 20_000,
+            8999 => 50_000,
+            _ => r * r % 7,
+        })
+        .collect();
+    let (mut ends, mut columns) = (vec![0i64], Vec::new());
+    for &n in &lengths {
+        columns.extend(0..n as i64);
+        ends.push(columns.len() as i64);
+    }
+    let numbers: Vec<i64> = (0..columns.len()).map(number).collect();
+    let wanted: Vec<i64> = ends
+        .windows(2)
+        .flat_map(|own| {
+            let row = &numbers[own[0] as usize..own[1] as usize];
+            if row.is_empty() { Vec::new() } else { scanned(row, &[row.len()], 0, None, |a, b| a + b) }
+        })
+        .collect();
+    for dtype in [DType::I64, DType::I32, DType::F64, DType::F32, DType::Complex64] {
+        let values = Tensor::from_vec([numbers.len()], numbers.clone()).unwrap().cast(dtype).unwrap();
+        let x = Tensor::csr([lengths.len(), 50_000], ends.clone(), columns.clone(), &values, openwork::Fill::Undefined);
+        let x = x.unwrap();
+        let found = on_threads(|| {
+            let out = x.cumulative_sum(1).unwrap();
+            let out = if dtype.is_complex() { out.real().unwrap() } else { out };
+            out.cast(DType::I64).unwrap().values::<i64>().unwrap().to_vec()
+        });
+        assert!(found == wanted, "{dtype}");
+    }
+}
+
 /// Rows without any, with a few and with all, near each other and far apart.
 #[test]
 fn where_elements_are_not_zero() {

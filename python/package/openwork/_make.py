@@ -274,8 +274,8 @@ def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Tensor, ...]:
     )
 
 
-# Elements that are compared with one after the other: a search takes as long as about as many comparisons, of arrays as of more.
-_FEW, _FEW_OF_ARRAYS = 8, 50
+# Elements that are compared with one after the other: a search takes as long as about as many comparisons, of large arrays as of more.
+_FEW, _FEW_OF_ARRAYS, _LARGE = 8, 50, 10_000
 
 
 def isin(x1: Any, x2: Any, /, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
@@ -286,7 +286,7 @@ def isin(x1: Any, x2: Any, /, *, assume_unique: bool = False, invert: bool = Fal
     known = op("unique_values")(b)
     if known.size == 0:
         return full_like(a, invert, dtype=_dtypes.bool)
-    if known.size <= (_FEW_OF_ARRAYS if a.is_strided else _FEW):
+    if known.size <= (_FEW_OF_ARRAYS if a.is_strided and a.size >= _LARGE else _FEW):
         found = op("eq")(known[0], a)
         for i in range(1, known.size):
             found = op("logical_or")(found, op("eq")(known[i], a))
