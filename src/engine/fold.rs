@@ -141,11 +141,24 @@ impl Fold {
         self.finish(&acc, n)
     }
 
+    /// Whether the fold of one element is that element: a sum of floats makes +0 of −0.
+    fn keeps_one(&self) -> bool {
+        self.typing.input == self.typing.acc
+            && match self.op {
+                ReduceOp::Max | ReduceOp::Min | ReduceOp::Prod | ReduceOp::Any | ReduceOp::All => true,
+                ReduceOp::Sum => self.typing.acc.is_int(),
+                _ => false,
+            }
+    }
+
     /// The accumulators over the kept axes.
     pub(crate) fn strided_acc(&self, s: &Strided, kept: &[usize], axes: &[usize]) -> Result<Strided> {
         let shape: Vec<usize> = kept.mapped(|&a| s.shape[a]);
         let (results, k) = (count(&shape), count(&axes.mapped(|&a| s.shape[a])));
         let s = s.cast(self.typing.input);
+        if k == 1 && self.keeps_one() {
+            return Ok(Strided { strides: s.strides.at(kept), shape: shape.into(), ..s });
+        }
         let order: Vec<usize> = kept.iter().chain(axes).copied().collect();
         let buffer = if results == 1 {
             self.all(&s.permute(&order).dense_bytes()?)

@@ -208,6 +208,8 @@ fn in_groups(ends: &[usize]) -> Vec<usize> {
 
 impl Scan {
     fn in_slices(&self, slices: &Slices, s: &Sparse) -> Result<Tensor> {
+        // Slices have no duplicates.
+        let s = slices.source().unwrap_or(s);
         if slices.is_undefined() { Ok(self.stored(slices, s)?.into()) } else { self.filled(slices, s) }
     }
 

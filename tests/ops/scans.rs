@@ -1,5 +1,6 @@
 //! Running sums, products and extremes of strided tensors beside plain loops, of whole numbers, of which none is rounded: narrow and wide
-//! arrays in every order of memory. And where elements are that are not zero, variances of wide arrays, repeated elements.
+//! arrays in every order of memory. And where elements are that are not zero, variances of wide arrays, norms of rows, repeated elements,
+//! histograms, folds of one element each.
 
 use openwork::{DType, Result, Tensor};
 
@@ -231,6 +232,106 @@ fn elements_again_and_again() {
                     assert_eq!(found, wanted, "{shape:?} of {dtype}, axis {axis}, {times} times");
                 }
             }
+        }
+    }
+}
+
+/// An array's elements are put into bins, those of a list of coordinates are sorted.
+#[test]
+fn counts_in_bins() {
+    let numbers: Vec<f64> = (0..40_000).map(|i| ((i * i + 7 * i) % 4001) as f64 / 8.0 - 200.0).collect();
+    let special = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.0, 1e300, -1e300, 5e-324, 100.0];
+    let with: Vec<f64> = numbers.iter().copied().chain(special).collect();
+    let ranges = [
+        (-200.0, 300.0),
+        (0.0, 1.0),
+        (-0.0, 100.0),
+        (-1e300, 1e300),
+        (0.1, 0.1),
+        (1e9, 1e9 + 1e-6),
+        (f64::MIN, f64::MAX),
+    ];
+    for dtype in [DType::F64, DType::F32, DType::F16, DType::I64, DType::I16, DType::U8, DType::Bool] {
+        for (numbers, ranges) in [
+            (&numbers, [None].into_iter().chain(ranges.map(Some))),
+            (&with, [None].into_iter().chain(ranges.map(Some))),
+        ] {
+            let is_plain = numbers.len() == 40_000 || !dtype.is_float();
+            let x = Tensor::from_vec([numbers.len() / 8, 8], numbers.clone()).unwrap().cast(dtype).unwrap();
+            let listed = x.to_layout(openwork::Layout::Coo).unwrap();
+            for range in ranges.filter(|range| range.is_some() || is_plain) {
+                for bins in [1usize, 7, 1000, 30_000] {
+                    let [a, b] = [&x, &listed].map(|x| {
+                        on_threads(|| {
+                            let (counts, edges) = x.histogram(bins, range).unwrap();
+                            (counts.to_vec::<i64>().unwrap(), edges.to_vec::<f64>().unwrap())
+                        })
+                    });
+                    assert!(a == b, "{dtype}, {bins} bins, {range:?}");
+                }
+            }
+        }
+    }
+    let nan = Tensor::from_vec([with.len()], with).unwrap();
+    assert!(nan.histogram(5, None).is_err());
+    assert!(nan.histogram(5, Some((2.0, 1.0))).is_err());
+}
+
+/// Rows of some elements and of more than a part, and arrays whose rows lie otherwise.
+#[test]
+fn norms_of_rows() {
+    for shape in [&[300usize, 16][..], &[40, 100], &[5, 40_000], &[3, 4, 5000], &[100_001]] {
+        let x = Tensor::randn(shape, 3).unwrap();
+        for dtype in [DType::F64, DType::F32, DType::I32, DType::F16] {
+            let x = x.mul(9.0).unwrap().cast(dtype).unwrap();
+            let last = shape.len() - 1;
+            let squares = x.cast(DType::F64).unwrap().square().unwrap();
+            for axes in [vec![last], (last.saturating_sub(1)..=last).collect(), (0..=last).collect()] {
+                let wanted = squares.sum(&axes[..]).unwrap().sqrt().unwrap();
+                for x in views(&x).unwrap() {
+                    let norms = || x.vector_norm(2.0, &axes[..]).unwrap().cast(DType::F64).unwrap();
+                    let found = on_threads(|| norms().to_vec::<f64>().unwrap());
+                    let found = Tensor::from_vec(wanted.shape(), found).unwrap();
+                    let near = if dtype == DType::F16 { 1e-3 } else { 1e-6 };
+                    assert!(found.allclose(&wanted, near, 0.0).unwrap(), "{shape:?} of {dtype} over {axes:?}");
+                }
+            }
+        }
+    }
+    // Squares that no float holds, and elements that are not finite.
+    let x =
+        Tensor::from_vec([2, 20], (0..40).map(|i| if i < 20 { 1e200 } else { 1e-200 }).collect::<Vec<f64>>()).unwrap();
+    let norms = x.vector_norm(2.0, 1).unwrap().to_vec::<f64>().unwrap();
+    assert!(
+        (norms[0] / 20f64.sqrt() / 1e200 - 1.0).abs() < 1e-14 && (norms[1] / 20f64.sqrt() / 1e-200 - 1.0).abs() < 1e-14
+    );
+    let x = Tensor::from_vec([2, 20], (0..40).map(|i| [1.0, f32::INFINITY, f32::NAN][i / 19]).collect::<Vec<f32>>())
+        .unwrap();
+    let norms = x.vector_norm(2.0, 1).unwrap().to_vec::<f32>().unwrap();
+    assert!(norms[0] == f32::INFINITY && norms[1].is_nan());
+}
+
+#[test]
+fn folds_of_one_element_each() {
+    let x = Tensor::from_vec([2, 1, 3], vec![1.5, -0.0, f64::NAN, -2.0, 0.0, f64::INFINITY]).unwrap();
+    for dtype in [DType::F64, DType::F16, DType::I64, DType::Bool] {
+        let plain = x.cast(dtype).unwrap();
+        for x in views(&plain).unwrap() {
+            let of = |found: Result<Tensor>, wanted: &Tensor| {
+                let found = found.unwrap();
+                assert_eq!(found.shape(), [2, 3]);
+                let [found, wanted] = [&found, wanted].map(|x| x.cast(DType::F64).unwrap().to_vec::<f64>().unwrap());
+                let same = |(a, b): (&f64, &f64)| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan());
+                assert!(found.iter().zip(&wanted).all(same), "{dtype}: {found:?} {wanted:?}");
+            };
+            of(x.max(1), &plain);
+            of(x.min(1), &plain);
+            of(x.prod(1), &plain);
+            let truth = plain.cast(DType::Bool).unwrap();
+            of(x.any(1), &truth);
+            of(x.all(1), &truth);
+            // The sum of one −0 is +0.
+            of(x.sum(1), &plain.add(0).unwrap());
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Places among sorted elements, and counts of elements in bins.
 
+use openwork_ops::cast::cast_block;
 use openwork_ops::structure::keys::KeyLayout;
 use openwork_ops::structure::tally::tally;
 use openwork_ops::{DType, ReduceOp, Scalar, order, promote};
@@ -142,7 +143,7 @@ impl Tensor {
     ///
     /// The edges are those of [`Tensor::linspace`]. Each bin holds its lower edge, the last both. Elements outside the range do not count, nor NaN, nor what is absent.
     /// A range of one point reaches half a unit to both sides; that of no elements is 0 to 1, as NumPy has it. Elements are
-    /// compared as `float64`. Cost: O(nse log nse + bins log nse).
+    /// compared as `float64`. Cost: O(nse log nse + bins log nse); of arrays, O(nse + bins).
     ///
     /// ```
     /// use openwork::tensor;
@@ -161,6 +162,10 @@ impl Tensor {
         }
         convert::dense_len(&[bins.saturating_add(1)], DType::F64)?;
         ordered(self.dtype())?;
+        if let Some((counts, edges)) = of_array(self, bins, range)? {
+            let [counts, edges] = [Strided::from_vec(counts, vec![bins]), Strided::from_vec(edges, vec![bins + 1])];
+            return Ok(call.done((Tensor::from_strided(counts), Tensor::from_strided(edges))));
+        }
         let x = self.cast(DType::F64)?;
         let slices = all(&x)?;
         let mut ranked = Ranked::of(&slices)?;
@@ -173,14 +178,7 @@ impl Tensor {
                 (at(0), at(s.present() - 1))
             }
         };
-        if !(low.is_finite() && high.is_finite() && low <= high) {
-            let what = if range.is_some() { "is given" } else { "is that of the elements" };
-            return Err(error::invalid(
-                "range",
-                format_args!("{low} to {high} {what}, allowed are finite ones that rise"),
-            ));
-        }
-        let (low, high) = if low == high { (low - 0.5, high + 0.5) } else { (low, high) };
+        let (low, high) = widened(low, high, range.is_some())?;
         let edges = spaced(low, high, bins + 1);
         let rank = |key: u64| sorted.as_ref().map_or(0, |s| s.rank(key));
         // No key is 0, which only a NaN with its sign would have.
@@ -197,6 +195,71 @@ impl Tensor {
         let counts = vector(Strided::from_vec(counts, vec![bins]));
         Ok(call.done((counts, vector(Strided::from_vec(edges, vec![bins + 1])))))
     }
+}
+
+/// The ends of a range that bins divide: of one point half a unit to both sides.
+///
+/// # Errors
+/// If it is not finite, or falls.
+fn widened(low: f64, high: f64, is_given: bool) -> Result<(f64, f64)> {
+    if !(low.is_finite() && high.is_finite() && low <= high) {
+        let what = if is_given { "is given" } else { "is that of the elements" };
+        return Err(error::invalid("range", format_args!("{low} to {high} {what}, allowed are finite ones that rise")));
+    }
+    Ok(if low == high { (low - 0.5, high + 0.5) } else { (low, high) })
+}
+
+/// The histogram of an array that has more elements than there are bins: each is put into the bin that its distance from the least edge
+/// says, or, where rounding says otherwise, into one beside it. `None` elsewhere, where edges are all but the same, and where the range
+/// is asked of elements of which one is NaN.
+fn of_array(x: &Tensor, bins: usize, range: Option<(f64, f64)>) -> Result<Option<(Vec<i64>, Vec<f64>)>> {
+    const PIECE: usize = 1 << 9;
+    let Some(s) = x.strided().filter(|s| s.len() > bins && s.len() > PIECE) else { return Ok(None) };
+    let (low, high) = match range {
+        Some(range) => range,
+        None => {
+            let end = |op| x.reduce(op, ..)?.cast(DType::F64)?.item_as::<f64>();
+            (end(ReduceOp::Min)?, end(ReduceOp::Max)?)
+        }
+    };
+    if range.is_none() && low.is_nan() {
+        return Ok(None);
+    }
+    let (low, high) = widened(low, high, range.is_some())?;
+    let scale = bins as f64 / (high - low);
+    // Edges so near each other that several may be the same number.
+    let are_near = (high - low) / bins as f64 <= 1e-12 * low.abs().max(high.abs());
+    if are_near || !scale.is_normal() {
+        return Ok(None);
+    }
+    let edges = spaced(low, high, bins + 1);
+    let (bytes, size, last) = (s.dense_bytes()?, s.dtype.size(), bins - 1);
+    let count = |share: std::ops::Range<usize>| {
+        let (mut counts, mut numbers) = (vec![0i64; bins], [0.0f64; PIECE]);
+        for piece in bytes[share.start * size..share.end * size].chunks(PIECE * size) {
+            let numbers = &mut numbers[..piece.len() / size];
+            cast_block(s.dtype, piece, DType::F64, bytemuck::cast_slice_mut(numbers));
+            for &x in numbers.iter().filter(|&&x| x >= low && x <= high) {
+                let mut at = (((x - low) * scale) as usize).min(last);
+                while at > 0 && x < edges[at] {
+                    at -= 1;
+                }
+                while at < last && x >= edges[at + 1] {
+                    at += 1;
+                }
+                counts[at] += 1;
+            }
+        }
+        counts
+    };
+    // A table for each of a few shares, added up.
+    let shares = parallel::threads().min(s.len() / bins.max(parallel::GRAIN)).clamp(1, 16);
+    let mut tables = parallel::map_chunks(s.len(), s.len().div_ceil(shares), &count).into_iter();
+    let mut counts = tables.next().unwrap_or_default();
+    for table in tables {
+        counts.iter_mut().zip(table).for_each(|(all, own)| *all += own);
+    }
+    Ok(Some((counts, edges)))
 }
 
 /// The bin of an integer, given by its key.

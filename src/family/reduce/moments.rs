@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 use std::ops::Range;
 
-use openwork_ops::reduce::Moments;
 use openwork_ops::reduce::moments::{COLUMNS, ROWS};
+use openwork_ops::reduce::{Moments, pairwise};
 use openwork_ops::{DType, ReduceOp, UnaryOp, cast};
 
 use crate::base::buffer::{Buffer, zeroed_vec};
@@ -13,7 +13,7 @@ use crate::base::faults::{self, Fault};
 use crate::base::mapped::{Chosen, Mapped};
 use crate::base::pages::Scratch;
 use crate::base::parallel::{self, GRAIN};
-use crate::base::strided::Strided;
+use crate::base::strided::{Strided, count};
 use crate::engine::fold::Fold;
 use crate::tensor::Tensor;
 
@@ -25,6 +25,9 @@ const LONG: usize = 1 << 12;
 
 /// Elements of a slice that are so few that all are squared first: the means of as many slices take longer.
 const SHORT: usize = 64;
+
+/// The shortest rows whose squares are added in lanes.
+const LEAST: usize = 16;
 
 /// Elements of all tasks that are not worth another thread.
 const ALONE: usize = 4 * GRAIN;
@@ -48,8 +51,8 @@ pub(super) fn variances(x: &Strided, correction: f64, axes: &[usize]) -> Option<
     })
 }
 
-/// √(Σ x²) over some axes but the innermost, along which a plain sum is faster unless slices are short; `None` where [`each`] finds
-/// nothing, and where a square may overflow or vanish.
+/// √(Σ x²) over some axes; `None` where neither [`squares_of_rows`] nor [`each`] finds something, and where a square may overflow or
+/// vanish.
 pub(super) fn norms(x: &Strided, axes: &[usize]) -> Result<Option<Strided>> {
     if let Some(found) = ones(x, axes, &f64::abs) {
         return Ok(Some(found));
@@ -57,18 +60,20 @@ pub(super) fn norms(x: &Strided, axes: &[usize]) -> Result<Option<Strided>> {
     let length = axes.iter().map(|&axis| x.shape[axis]).product::<usize>();
     // About a mean, to which the squares are added that its own have.
     let are_all_squared = (1..=SHORT).contains(&length) && !axes.contains(&(x.ndim() - 1));
-    let found = if are_all_squared {
-        Some(sums_of_squares(x, axes)?)
-    } else {
-        each(x, axes, false, &|found| {
+    let of_rows = squares_of_rows(x, axes);
+    let are_plain = are_all_squared || of_rows.is_some();
+    let found = match of_rows {
+        Some(squares) => Some(squares),
+        None if are_all_squared => Some(sums_of_squares(x, axes)?),
+        None => each(x, axes, false, &|found| {
             let of_mean = found.means().iter().map(|mean| found.count() * mean * mean);
             found.squares().iter().zip(of_mean).map(|(squares, of_mean)| squares + of_mean).collect()
-        })
+        }),
     };
     let Some(squares) = found.map(|found| found.core()) else { return Ok(None) };
     let numbers = squares.typed::<f64>().unwrap_or_default();
     // Of narrower numbers no square overflows or vanishes; what is infinite may not meet a mean.
-    let is_exact = are_all_squared && x.dtype != DType::F64;
+    let is_exact = are_plain && x.dtype != DType::F64;
     if !is_exact && !numbers.iter().all(|squares| (1e-250..1e250).contains(squares)) {
         return Ok(None);
     }
@@ -85,6 +90,42 @@ fn sums_of_squares(x: &Strided, axes: &[usize]) -> Result<Strided> {
     let kept: Vec<usize> = (0..x.ndim()).chosen(|axis| !axes.contains(axis));
     let Some(squares) = squares.strided() else { return Err(error::layout("squares of an array are one")) };
     Fold::new(ReduceOp::Sum, DType::F64)?.strided(squares, &kept, axes)
+}
+
+/// Σ x² over the innermost axes of an array in C order, as `float64`: added in pairs, in the same parts on any number of threads. `None`
+/// elsewhere, and of rows of a few elements.
+fn squares_of_rows(x: &Strided, axes: &[usize]) -> Option<Strided> {
+    let first = x.ndim() - axes.len();
+    let n = count(&x.shape[first..]);
+    if !(first..x.ndim()).all(|axis| axes.contains(&axis)) || n < LEAST {
+        return None;
+    }
+    let (bytes, size) = (x.contiguous_bytes()?, x.dtype.size());
+    let room = || vec![0.0; if x.dtype == DType::F64 { 0 } else { pairwise::AT_ONCE.min(n) }];
+    let of_part = |part: &[u8], room: &mut [f64]| {
+        let sums = part.chunks(pairwise::AT_ONCE * size).map(|piece| {
+            if x.dtype == DType::F64 {
+                return pairwise::sums(bytemuck::cast_slice(piece), &|x| [x * x])[0];
+            }
+            let numbers = &mut room[..piece.len() / size];
+            cast::cast_block(x.dtype, piece, DType::F64, bytemuck::cast_slice_mut(numbers));
+            pairwise::sums(numbers, &|x| [x * x])[0]
+        });
+        sums.sum::<f64>()
+    };
+    let mut found = Scratch::<f64>::any(count(&x.shape[..first]));
+    if n > GRAIN {
+        for (found, row) in found.iter_mut().zip(bytes.chunks_exact(n * size)) {
+            let of = |part: Range<usize>| of_part(&row[part.start * size..part.end * size], &mut room());
+            *found = pairwise::sums(&parallel::map_chunks(n, GRAIN, &of), &|x| [x])[0];
+        }
+    } else {
+        parallel::for_chunks_mut(&mut found, 1, GRAIN / n, &|first, found| {
+            let (rows, mut room) = (bytes[first * n * size..].chunks_exact(n * size), room());
+            found.iter_mut().zip(rows).for_each(|(found, row)| *found = of_part(row, &mut room));
+        });
+    }
+    Some(Strided::new(Buffer::from_block(found.into_block()), DType::F64, &x.shape[..first]))
 }
 
 /// What `of` makes of each element, where each is a slice; `None` where slices have more.
