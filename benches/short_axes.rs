@@ -1,12 +1,14 @@
 //! Strided tensors: elements named along an axis, folds over axes between others, of short slices and without NaN, products with vectors
-//! of matrices that are narrow. Each beside a way round it that has the same result.
+//! of matrices that are narrow; scans down columns, histograms, what few long rows come to. Each beside a way round it that has the same
+//! result.
 
 #![allow(clippy::expect_used)] // a failed check ends the bench
 
 use std::hint::black_box;
 
-use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use openwork::{Result, Tensor};
+use criterion::measurement::WallTime;
+use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
+use openwork::{Result, Tensor, tensor};
 
 /// Points of three coordinates, and pictures of rows by columns. All numbers are positive, so that no sum is small beside its terms.
 const POINTS: usize = 300_000;
@@ -18,6 +20,38 @@ fn near(a: Result<Tensor>, b: Result<Tensor>) -> bool {
 
 /// What is measured, and the way round.
 type Pair<'a> = (&'a str, &'a dyn Fn() -> Result<Tensor>, &'a dyn Fn() -> Result<Tensor>);
+
+fn measure(group: &mut BenchmarkGroup<'_, WallTime>, pairs: &[Pair<'_>]) {
+    for (name, ours, round) in pairs {
+        assert!(near(ours(), round()), "{name}");
+        group.bench_function(*name, |b| b.iter(|| black_box(ours())));
+        group.bench_function(format!("{name}/round it"), |b| b.iter(|| black_box(round())));
+    }
+}
+
+/// Arrays whose axes are not short.
+fn long_axes(c: &mut Criterion) {
+    let mut group = c.benchmark_group("long_axes");
+    let square = Tensor::rand([1000, 1000], 7).expect("a valid shape");
+    let wide = Tensor::rand([3, 300_000], 8).expect("a valid shape");
+    let turned = |x: &Tensor| x.permute_dims([1, 0])?.to_contiguous();
+    let parts = [wide.narrow(0..1, 0), wide.narrow(1..2, 0)].map(|x| x.and_then(|x| x.flatten()).expect("a row"));
+    let twice = tensor![0, 0, 1, 1, 2, 2];
+    let points = turned(&wide).expect("a small array");
+    let pairs: [Pair<'_>; 6] = [
+        ("sums down", &|| square.cumulative_sum(0), &|| turned(&turned(&square)?.cumulative_sum(1)?)),
+        ("var of three", &|| wide.var(0.0, 0), &|| wide.sub(&wide.mean(0)?)?.square()?.mean(0)),
+        ("norm of rows", &|| square.vector_norm(2.0, 1), &|| square.square()?.sum(1)?.sqrt()),
+        ("histogram", &|| Ok(square.histogram(50, Some((0.0, 1.0)))?.0), &|| {
+            let ends = square.flatten()?.sort(0)?.searchsorted(&Tensor::linspace(0.0, 1.0, 51)?)?;
+            ends.diff(1, 0)
+        }),
+        ("two columns", &|| Tensor::stack(&parts, -1), &|| turned(&Tensor::stack(&parts, 0)?)),
+        ("each twice", &|| points.repeat(2, 1), &|| points.take(&twice, 1)),
+    ];
+    measure(&mut group, &pairs);
+    group.finish();
+}
 
 fn short_axes(c: &mut Criterion) {
     let mut group = c.benchmark_group("short_axes");
@@ -48,11 +82,7 @@ fn short_axes(c: &mut Criterion) {
         }),
         ("vector @ points", &|| of_points.matmul(&points), &|| of_points.reshape([POINTS, 1])?.mul(&points)?.sum(0)),
     ];
-    for (name, ours, round) in pairs {
-        assert!(near(ours(), round()), "{name}");
-        group.bench_function(name, |b| b.iter(|| black_box(ours())));
-        group.bench_function(format!("{name}/round it"), |b| b.iter(|| black_box(round())));
-    }
+    measure(&mut group, &pairs);
     // NaN of which there is none, and looked for.
     assert!(near(pictures.nanmax(..), pictures.max(..)) && near(pictures.nansum(2), pictures.sum(2)));
     let without = || pictures.isnan()?.logical_not()?.where_(&pictures, f64::NEG_INFINITY)?.max(..);
@@ -61,5 +91,5 @@ fn short_axes(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, short_axes);
+criterion_group!(benches, short_axes, long_axes);
 criterion_main!(benches);

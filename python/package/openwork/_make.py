@@ -274,8 +274,9 @@ def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Tensor, ...]:
     )
 
 
-# Elements that are compared with one after the other: a search takes as long as about as many comparisons, of large arrays as of more.
-_FEW, _FEW_OF_ARRAYS, _LARGE = 8, 50, 10_000
+# Elements that are compared with one after the other: a search takes as long as about as many comparisons, of arrays that a cache holds
+# as of more.
+_FEW, _FEW_OF_ARRAYS, _IN_CACHE = 8, 50, range(10_000, 1_000_001)
 
 
 def isin(x1: Any, x2: Any, /, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
@@ -286,7 +287,7 @@ def isin(x1: Any, x2: Any, /, *, assume_unique: bool = False, invert: bool = Fal
     known = op("unique_values")(b)
     if known.size == 0:
         return full_like(a, invert, dtype=_dtypes.bool)
-    if known.size <= (_FEW_OF_ARRAYS if a.is_strided and a.size >= _LARGE else _FEW):
+    if known.size <= (_FEW_OF_ARRAYS if a.is_strided and a.size in _IN_CACHE else _FEW):
         found = op("eq")(known[0], a)
         for i in range(1, known.size):
             found = op("logical_or")(found, op("eq")(known[i], a))

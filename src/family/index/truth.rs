@@ -1,6 +1,6 @@
 //! Where elements are true: nonzero, argwhere, and masks as lists of indices.
 
-use openwork_ops::{DType, ReduceOp};
+use openwork_ops::{BinaryOp, DType, ReduceOp};
 
 use crate::base::buffer::Buffer;
 use crate::base::context;
@@ -134,9 +134,14 @@ impl Found {
         let out = Buffer::filled(n * size_of::<i64>(), size_of::<i64>(), |out| {
             let rows = bytemuck::cast_slice_mut::<u8, i64>(out);
             parallel::for_chunks_mut(rows, columns, parallel::GRAIN, &|start, rows| {
+                let places = bytemuck::cast_slice(&places[start..][..rows.len() / columns]);
+                if let [axis] = *axes {
+                    return along_axis(places, shape, &strides, axis, rows);
+                }
+                let mut own = vec![0; places.len()];
                 for (column, &axis) in axes.iter().enumerate() {
-                    let out = rows[column..].iter_mut().step_by(columns);
-                    along_axis(&places[start..], strides[axis] as u64, shape[axis] as u64, out);
+                    along_axis(places, shape, &strides, axis, &mut own);
+                    rows[column..].iter_mut().step_by(columns).zip(&own).for_each(|(at, &own)| *at = own);
                 }
             });
         })?;
@@ -144,33 +149,27 @@ impl Found {
     }
 }
 
-/// Where rising numbers of elements are along an axis of `n` elements that are `stride` numbers apart. A division for each would take
-/// longer than all else: the next is mostly in the same stretch of one index, or in one of the next.
-fn along_axis<'a>(places: &[u64], stride: u64, n: u64, out: impl Iterator<Item = &'a mut i64>) {
-    const NEXT: usize = 4;
-    if stride == 1 {
-        let mut row = 0;
-        for (out, &place) in out.zip(places) {
-            if place - row >= n {
-                let near = (1..=NEXT as u64).map(|i| row + i * n).find(|row| place - row < n);
-                row = near.unwrap_or_else(|| place - place % n);
+/// Where elements of these numbers are along an axis, by the loops that divide whole numbers by one.
+fn along_axis(places: &[i64], shape: &[usize], strides: &[isize], axis: usize, out: &mut [i64]) {
+    const PIECE: usize = 1 << 10;
+    let by = |op: BinaryOp, x: &[i64], divisor: i64, out: &mut [i64]| {
+        if let Some(kernel) = op.kernel(DType::I64) {
+            kernel(bytemuck::cast_slice(x), bytemuck::bytes_of(&divisor), bytemuck::cast_slice_mut(out));
+        }
+    };
+    let (stride, n) = (strides[axis] as i64, shape[axis] as i64);
+    let mut quotients = [0; PIECE];
+    for (places, out) in places.chunks(PIECE).zip(out.chunks_mut(PIECE)) {
+        let quotients = &mut quotients[..places.len()];
+        match (stride, axis) {
+            (1, 0) => out.copy_from_slice(places),
+            (_, 0) => by(BinaryOp::FloorDivide, places, stride, out),
+            (1, _) => by(BinaryOp::Remainder, places, n, out),
+            _ => {
+                by(BinaryOp::FloorDivide, places, stride, quotients);
+                by(BinaryOp::Remainder, quotients, n, out);
             }
-            *out = (place - row) as i64;
         }
-        return;
-    }
-    let (mut first, mut index) = (0, 0);
-    for (out, &place) in out.zip(places) {
-        for _ in 0..NEXT {
-            if place - first < stride {
-                break;
-            }
-            (first, index) = (first + stride, if index + 1 == n { 0 } else { index + 1 });
-        }
-        if place - first >= stride {
-            (first, index) = (place - place % stride, place / stride % n);
-        }
-        *out = index as i64;
     }
 }
 
