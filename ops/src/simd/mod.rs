@@ -247,24 +247,26 @@ fn reduced_exponential(x: f64, low: f64) -> f64 {
     (1.0 + (high + beyond_one(high, low))) * power
 }
 
+/// `1 / k!` from `k = first` on: factorials of so few are exact.
+const fn inverse_factorials<const N: usize>(first: usize) -> [f64; N] {
+    let (mut terms, mut factorial, mut k) = ([0.0; N], 1.0, 0);
+    while k < first + N {
+        if k > 1 {
+            factorial *= k as f64;
+        }
+        if k >= first {
+            terms[k - first] = 1.0 / factorial;
+        }
+        k += 1;
+    }
+    terms
+}
+
 /// What `e` to the power of `high + low` has beyond `1 + high`, by a Taylor polynomial.
 #[inline(always)]
 fn beyond_one(high: f64, low: f64) -> f64 {
-    const INVERSE_FACTORIALS: [f64; 12] = [
-        1.0 / 2.0,
-        1.0 / 6.0,
-        1.0 / 24.0,
-        1.0 / 120.0,
-        1.0 / 720.0,
-        1.0 / 5_040.0,
-        1.0 / 40_320.0,
-        1.0 / 362_880.0,
-        1.0 / 3_628_800.0,
-        1.0 / 39_916_800.0,
-        1.0 / 479_001_600.0,
-        1.0 / 6_227_020_800.0,
-    ];
-    (high * high).mul_add(polynomial(high, &INVERSE_FACTORIALS), low)
+    const TERMS: [f64; 12] = inverse_factorials(2);
+    (high * high).mul_add(polynomial(high, &TERMS), low)
 }
 
 /// `e` to the power of `x`.
@@ -277,21 +279,9 @@ fn exponential(x: f64) -> f64 {
 /// `e` to the power of `x`, where `f32` is wanted: eleven terms of the series.
 #[inline(always)]
 fn exponential_narrow(x: f64) -> f64 {
-    const INVERSE_FACTORIALS: [f64; 11] = [
-        1.0,
-        1.0,
-        1.0 / 2.0,
-        1.0 / 6.0,
-        1.0 / 24.0,
-        1.0 / 120.0,
-        1.0 / 720.0,
-        1.0 / 5_040.0,
-        1.0 / 40_320.0,
-        1.0 / 362_880.0,
-        1.0 / 3_628_800.0,
-    ];
+    const TERMS: [f64; 11] = inverse_factorials(0);
     let (n, power) = power_of_two(x);
-    polynomial(n.mul_add(LN_2[0], x), &INVERSE_FACTORIALS) * power
+    polynomial(n.mul_add(LN_2[0], x), &TERMS) * power
 }
 
 /// Reducing a larger angle takes π to more digits.
