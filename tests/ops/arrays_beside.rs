@@ -260,7 +260,17 @@ fn slices_of_one_element() {
         let found = x.argsort(axis).unwrap();
         assert_eq!((found.shape(), found.to_vec::<i64>().unwrap()), (&shape[..], vec![0; 6]));
         assert_eq!(bits(x.sort_descending(axis).unwrap()), of(|v| v));
-        assert_eq!(bits(x.median(axis).unwrap()), of(|v| v));
+        for middle in [x.median(axis), x.nanmedian(axis), x.quantile(0.3, axis), x.nanquantile(0.3, axis)] {
+            let middle = middle.unwrap();
+            assert_eq!((middle.shape(), bits(middle.clone())), (&kept[..], of(|v| v)));
+        }
+        for middle in [x.median(openwork::keep(axis)), x.quantile(0.3, openwork::keep(axis))] {
+            let middle = middle.unwrap();
+            assert_eq!((middle.shape(), bits(middle.clone())), (&shape[..], of(|v| v)));
+        }
+        let whole = x.isfinite().unwrap().cast(DType::I16).unwrap();
+        assert_eq!(whole.median(axis).unwrap().dtype(), DType::I16);
+        assert_eq!(whole.quantile(0.3, axis).unwrap().dtype(), whole.dtype().to_inexact());
         assert_eq!(bits(x.vector_norm(2.0, axis).unwrap()), of(f64::abs));
         assert_eq!(bits(x.sum(axis).unwrap()), of(|v| v));
         let nan_or = |v: f64, out: f64| if v.is_finite() { out } else { f64::NAN };
@@ -269,7 +279,8 @@ fn slices_of_one_element() {
         assert!(x.var(1.0, axis).unwrap().to_vec::<f64>().unwrap().iter().all(|v| v.is_nan()));
     }
     let complex = Tensor::zeros([4, 1], DType::Complex64, Layout::Strided).unwrap();
-    for refused in [complex.argmax(1), complex.sort(1), complex.argsort(1), complex.median(1)] {
+    for refused in [complex.argmax(1), complex.sort(1), complex.argsort(1), complex.median(1), complex.quantile(0.5, 1)]
+    {
         assert!(matches!(refused.unwrap_err().kind(), ErrorKind::DType { .. }));
     }
 }

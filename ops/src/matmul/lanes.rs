@@ -15,7 +15,7 @@ use super::typed::Typed;
 use super::{alike, loads, stencils};
 use crate::simd::Later;
 #[cfg(target_arch = "x86_64")]
-use crate::simd::{Level, gathers_are_slow, level, prefetch_stream};
+use crate::simd::{Level, gathers_are_slow, is_far, level, prefetch_stream};
 
 /// Lanes of a sum.
 pub(super) const LANES: usize = 16;
@@ -270,6 +270,13 @@ fn dots_of_few<T: Lanes>(left: &Typed<'_, T, u32>, rows: Range<usize>, b: &[T], 
     }
 }
 
+/// Bytes of a vector that is neither near nor far, and elements of rows that meet such a one: where a gather takes longer than loads
+/// one by one, it has more on their way at once, and long rows come sooner by it.
+#[cfg(target_arch = "x86_64")]
+const BETWEEN: usize = 1 << 19;
+#[cfg(target_arch = "x86_64")]
+const LONG: usize = 32;
+
 /// The dot product of each of some rows with a vector.
 pub(super) fn dots<T: Lanes>(
     left: &Typed<'_, T, u32>,
@@ -278,22 +285,23 @@ pub(super) fn dots<T: Lanes>(
     b: &[T],
     out: &mut [T],
 ) {
-    if MOSTLY * (left.start(rows.end) - left.start(rows.start)) < rows.len() {
+    let stored = left.start(rows.end) - left.start(rows.start);
+    if MOSTLY * stored < rows.len() {
         return dots_of_few(left, rows, b, out);
     }
     #[cfg(target_arch = "x86_64")]
     // Gathers take indices as signed.
     if b.len() <= i32::MAX as usize {
-        let few = if gathers_are_slow() { FEW } else { 0 };
         if !stencils.is_empty() && level() >= Level::Avx2 {
             // SAFETY: the level in use is at most that of the CPU.
             let others = |rows, out: &mut [T]| unsafe { dots256(left, rows, b, out, |_| {}) };
             // SAFETY: as above.
             return unsafe { stencils::dots(left, stencils, rows, b, out, others) };
         }
-        let later = left.later(&rows, b);
+        let (later, are_slow) = (left.later(&rows, b), gathers_are_slow());
+        let is_between = size_of_val(b) > BETWEEN && !is_far(b) && stored > LONG * rows.len();
         // SAFETY: the level in use is at most that of the CPU.
-        if few > 0
+        if are_slow
             && later.is_idle()
             && level() >= Level::Avx2
             && unsafe { alike::dots(left, rows.clone(), b, out, |rows, out| dots256(left, rows, b, out, |_| {})) }
@@ -302,13 +310,15 @@ pub(super) fn dots<T: Lanes>(
         }
         match (level(), later.is_idle()) {
             // SAFETY: the level in use is at most that of the CPU.
-            (Level::Avx512, true) => return unsafe { dots512(left, rows, b, few, out, |_| {}) },
+            (Level::Avx512, true) if !are_slow || is_between => {
+                return unsafe { dots512(left, rows, b, out, |_| {}) };
+            }
             // SAFETY: as above.
-            (Level::Avx512, false) => return unsafe { dots512(left, rows, b, few, out, asking(later, b)) },
+            (Level::Avx512, false) if !are_slow => return unsafe { dots512(left, rows, b, out, asking(later, b)) },
             // SAFETY: as above.
-            (Level::Avx2, true) => return unsafe { dots256(left, rows, b, out, |_| {}) },
+            (Level::Avx2 | Level::Avx512, true) => return unsafe { dots256(left, rows, b, out, |_| {}) },
             // SAFETY: as above.
-            (Level::Avx2, false) => return unsafe { dots256(left, rows, b, out, asking(later, b)) },
+            (Level::Avx2 | Level::Avx512, false) => return unsafe { dots256(left, rows, b, out, asking(later, b)) },
             (Level::Baseline, _) => {}
         }
     }
@@ -333,7 +343,6 @@ fn dots512<T: Lanes>(
     left: &Typed<'_, T, u32>,
     rows: Range<usize>,
     b: &[T],
-    few: usize,
     out: &mut [T],
     mut look: impl FnMut(usize),
 ) {
@@ -344,11 +353,6 @@ fn dots512<T: Lanes>(
         let (indices, values) = (&left.indices[start..end], &left.values[start..end]);
         let met = start - first;
         start = end;
-        if indices.len() <= few {
-            look(met);
-            *out = T::round(dot_few_ahead(indices, values, b));
-            continue;
-        }
         // An index beyond the vector: the safe loop says so as any slice does.
         *out = T::round(dot512(indices, values, b, |e| look(met + e)).unwrap_or_else(|| dot(indices, values, b)));
     }
@@ -547,15 +551,6 @@ fn dot_of<T: Lanes, const N: usize>(indices: &[u32], values: &[T], b: &[T]) -> f
         lanes[i] = values[i].wide() * b[indices[i] as usize].wide();
     }
     added_in_halves(lanes) + 0.0
-}
-
-/// As [`dot_few`], and asks for the rows that come soon.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-fn dot_few_ahead<T: Lanes>(indices: &[u32], values: &[T], b: &[T]) -> f64 {
-    prefetch_stream(indices.as_ptr());
-    prefetch_stream(values.as_ptr());
-    dot_few(indices, values, b)
 }
 
 /// Adds row `r` times the first element of row `r` of `factors` to `acc`, for each of some rows: entry `i` of the row to `acc[i]`.

@@ -137,7 +137,7 @@ pub(super) fn dots<T: Lanes>(
     others: impl Fn(Range<usize>, &mut [T]),
 ) {
     let known = stencils.partition_point(|s| s.row + s.count as usize <= rows.start);
-    let (mut row, mut out) = (rows.start, out);
+    let (mut row, mut out, mut met) = (rows.start, out, Vec::new());
     for (i, s) in stencils.iter().enumerate().skip(known) {
         if let Some(next) = stencils.get(i + AHEAD) {
             prefetch::<u32, LONGEST>(left.indices, next.entry as usize);
@@ -158,7 +158,7 @@ pub(super) fn dots<T: Lanes>(
             (&left.indices[s.entry as usize..][..s.length as usize], &left.values[left.start(own.start)..]);
         let shift = own.start - s.row;
         match indices.len() {
-            _ if s.step == 0 => same_columns(indices, values, b, part),
+            _ if s.step == 0 => same_columns(indices, values, b, &mut met, part),
             1 => stretch::<T, 1>(indices, shift, values, b, part),
             2 => stretch::<T, 2>(indices, shift, values, b, part),
             3 => stretch::<T, 3>(indices, shift, values, b, part),
@@ -266,71 +266,46 @@ fn stretch<T: Lanes, const N: usize>(indices: &[u32], shift: usize, values: &[T]
     }
 }
 
-/// Rows that all have the columns `indices`, which are below the length of `b`: [`is_as_known`] says so.
+/// Rows that all have the columns `indices`, which are below the length of `b`: [`is_as_known`] says so. What they meet in the
+/// vector is put side by side once, in `met`.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 #[target_feature(enable = "avx2")]
-fn same_columns<T: Lanes>(indices: &[u32], values: &[T], b: &[T], out: &mut [T]) {
-    let n = indices.len();
-    let (pairs, last) = out.as_chunks_mut::<2>();
-    let (of_pairs, of_last) = values[..(2 * pairs.len() + last.len()) * n].split_at(2 * pairs.len() * n);
-    for (out, values) in pairs.iter_mut().zip(of_pairs.chunks_exact(2 * n)) {
-        *out = rows_of_same(indices, values, b);
-    }
-    for out in last {
-        [*out] = rows_of_same(indices, of_last, b);
+fn same_columns<T: Lanes>(indices: &[u32], values: &[T], b: &[T], met: &mut Vec<f64>, out: &mut [T]) {
+    met.clear();
+    met.extend(indices.iter().map(|&k| b[k as usize].wide()));
+    // One row after the other, and nothing asked for: one stream the CPU foresees best by itself.
+    for (out, values) in out.iter_mut().zip(values.chunks_exact(met.len())) {
+        *out = row_of_same(met, values);
     }
 }
 
-/// The products of `R` rows of the same columns: each four elements of the vector are put together once for all of them.
+/// The product of a row with what its columns meet.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 #[target_feature(enable = "avx2")]
-fn rows_of_same<T: Lanes, const R: usize>(indices: &[u32], values: &[T], b: &[T]) -> [T; R] {
-    let n = indices.len();
-    let values = &values[..R * n];
-    let mut sums = [[_mm256_setzero_pd(); LANES / 4]; R];
-    // Written out for each four lanes: sums that a number chooses would lie in memory.
-    macro_rules! lanes {
-        ($lane:literal, $at:expr, $here:expr, $mask:expr) => {{
-            let here: &[u32] = $here;
-            // Volatile, or else the compiler makes of these loads a gather, which takes longer.
-            // SAFETY: all columns are below the length of `b`.
-            let x = |i: usize| match here.get(i) {
-                Some(&k) => unsafe { b.as_ptr().add(k as usize).read_volatile() },
-                None => T::zeroed(),
-            };
-            // SAFETY: the CPU has AVX2.
-            let x = unsafe { T::four([x(0), x(1), x(2), x(3)]) };
-            for r in 0..R {
-                let from = values[r * n + $at..][..here.len()].as_ptr();
-                prefetch_stream(from.wrapping_byte_add(SOON));
-                // SAFETY: the CPU has AVX2; there are as many elements as in the mask.
-                let v = unsafe { T::load4($mask, from) };
-                sums[r][$lane] = _mm256_add_pd(sums[r][$lane], _mm256_mul_pd(v, x));
-            }
-        }};
+fn row_of_same<T: Lanes>(met: &[f64], values: &[T]) -> T {
+    let mut sums = [_mm256_setzero_pd(); LANES / 4];
+    let (whole, rest) = met.as_chunks::<LANES>();
+    let (of_whole, of_rest) = values.as_chunks::<LANES>();
+    for (x, v) in whole.iter().zip(of_whole) {
+        let (x, v) = (x.as_ptr(), v.as_ptr());
+        for (lane, sum) in sums.iter_mut().enumerate() {
+            // SAFETY: the CPU has AVX2; there are sixteen elements in both.
+            let (v, x) = unsafe { (T::load(v.add(4 * lane)), _mm256_loadu_pd(x.add(4 * lane))) };
+            *sum = _mm256_add_pd(*sum, _mm256_mul_pd(v, x));
+        }
     }
-    let (whole, rest) = indices.as_chunks::<LANES>();
-    let all = first(4);
-    for (i, part) in whole.iter().enumerate() {
-        lanes!(0, i * LANES, &part[..4], all);
-        lanes!(1, i * LANES + 4, &part[4..8], all);
-        lanes!(2, i * LANES + 8, &part[8..12], all);
-        lanes!(3, i * LANES + 12, &part[12..], all);
-    }
-    let start = whole.len() * LANES;
-    let some = |lane: usize| &rest[(4 * lane).min(rest.len())..(4 * lane + 4).min(rest.len())];
     // Lanes without an element are 0, which no sum of others is changed by.
-    lanes!(0, start, some(0), first(some(0).len()));
-    lanes!(1, start + some(0).len(), some(1), first(some(1).len()));
-    lanes!(2, start + some(0).len() + some(1).len(), some(2), first(some(2).len()));
-    lanes!(3, n - some(3).len(), some(3), first(some(3).len()));
-    sums.map(|[a, b, c, d]| {
-        let four = _mm256_add_pd(_mm256_add_pd(a, c), _mm256_add_pd(b, d));
-        let two = _mm_add_pd(_mm256_castpd256_pd128(four), _mm256_extractf128_pd::<1>(four));
-        T::round(_mm_cvtsd_f64(two) + _mm_cvtsd_f64(_mm_unpackhi_pd(two, two)))
-    })
+    for ((sum, v), x) in sums.iter_mut().zip(of_rest.chunks(4)).zip(rest.chunks(4)) {
+        // SAFETY: the CPU has AVX2; there are as many elements as in the mask.
+        let (v, x) = unsafe { (T::load4(first(v.len()), v.as_ptr()), f64::load4(first(x.len()), x.as_ptr())) };
+        *sum = _mm256_add_pd(*sum, _mm256_mul_pd(v, x));
+    }
+    let [a, b, c, d] = sums;
+    let four = _mm256_add_pd(_mm256_add_pd(a, c), _mm256_add_pd(b, d));
+    let two = _mm_add_pd(_mm256_castpd256_pd128(four), _mm256_extractf128_pd::<1>(four));
+    T::round(_mm_cvtsd_f64(two) + _mm_cvtsd_f64(_mm_unpackhi_pd(two, two)))
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -252,11 +252,8 @@ fn extreme(x: &Tensor, axis: &Axes, greatest: bool) -> Result<Tensor> {
     {
         return if axis.keeps() { out.expand_dims(along) } else { Ok(out) };
     }
-    // Each element by itself is the first.
-    if let Some(s) = x.strided().filter(|s| s.len() > 0 && axes.iter().all(|&axis| s.shape[axis] == 1)) {
-        ordered(s.dtype)?;
-        let kept: Vec<usize> = (0..s.ndim()).chosen(|axis| !axes.contains(axis)).mapped(|&axis| s.shape[axis]);
-        return with_axes(zeros(&kept)?, axis, &axes);
+    if let Some(alone) = of_one_each(x, &axes)? {
+        return with_axes(zeros(alone.shape())?, axis, &axes);
     }
     let slices = slices_of(x, Slices::with_positions(x, &axes)?)?;
     let (found, empty) = Ranked::fold_by(&slices, false, &|slice, elements| {
@@ -366,6 +363,15 @@ impl<'a> Places<'a> {
     }
 }
 
+/// The elements of a strided tensor whose slices over these axes have one each: it is the first of them, and in the middle.
+fn of_one_each(x: &Tensor, axes: &[usize]) -> Result<Option<Tensor>> {
+    if !x.strided().is_some_and(|s| s.len() > 0 && axes.iter().all(|&axis| s.shape[axis] == 1)) {
+        return Ok(None);
+    }
+    ordered(x.dtype())?;
+    x.squeeze(axes).map(Some)
+}
+
 /// What was found over some axes of a strided tensor, with these where they are kept.
 fn with_axes(found: Strided, axes: &Axes, of: &[usize]) -> Result<Tensor> {
     let found = Tensor::from_strided(found);
@@ -397,6 +403,9 @@ fn median(x: &Tensor, axes: &Axes, skip_nan: bool) -> Result<Tensor> {
         return Ok(out);
     }
     let (dtype, of) = (x.dtype(), axes.of(x.ndim())?);
+    if let Some(alone) = of_one_each(x, &of)? {
+        return if axes.keeps() { Ok(x.clone()) } else { Ok(alone) };
+    }
     let middle = |places: &mut Places<'_>| match places.counted(dtype, skip_nan) {
         0 => order::NAN,
         n => places.select((n - 1) / 2),
@@ -415,6 +424,9 @@ fn quantile(x: &Tensor, q: f64, interpolation: Interpolation, axes: &Axes, skip_
         return Ok(out);
     }
     let (dtype, out, of) = (x.dtype(), x.dtype().to_inexact(), axes.of(x.ndim())?);
+    if let Some(alone) = of_one_each(x, &of)? {
+        return if axes.keeps() { x.cast(out) } else { alone.cast(out) };
+    }
     let quantile = |places: &mut Places<'_>| match places.counted(dtype, skip_nan) {
         0 => f64::NAN,
         n => interpolated(places, n, q, interpolation, dtype),
