@@ -14,7 +14,7 @@ use openwork_ops::{DType, Element};
 
 use crate::base::error::Result;
 use crate::base::memory;
-use crate::base::pages::{self, AT_HAND, Block, HUGE};
+use crate::base::pages::{self, AT_HAND, Block, HUGE, STREAMED};
 
 /// Memory that a buffer may share. The bytes must stay put while the owner lives, and unchanged while they are read.
 trait Owner: Send + Sync {
@@ -173,9 +173,6 @@ impl Owner for Large {
 
 /// Bytes up to which memory lies beside the count of those who share it: one allocation where others take two.
 const SMALL: usize = 256;
-
-/// Bytes that no cache is expected to keep until somebody reads them.
-const STREAMED: usize = 32 << 20;
 
 /// Memory for as many bytes, aligned for any element type.
 type Few = [u128; SMALL / 16];
@@ -368,29 +365,28 @@ impl Buffer {
         Buffer::streamed(len, width, |place, _| fill(place))
     }
 
-    /// As [`Buffer::overwritten`], and `fill` is told whether the bytes are best written past the caches: they are many, and
-    /// in memory that was used before. Into fresh pages that takes twice as long as any other way.
+    /// As [`Buffer::overwritten`], and `fill` is told whether the bytes are best written past the caches.
     ///
     /// # Errors
     /// If memory cannot hold them.
     pub(crate) fn streamed(len: usize, width: usize, fill: impl FnOnce(&mut [u8], bool)) -> Result<Buffer> {
         let mut lent = if width > 1 { LENT.with_borrow_mut(|lent| lent.take_if(|m| m.len() == len)) } else { None };
         let (mut few, mut large) = ([0; SMALL / 16], None);
-        let (place, is_used) = match lent.as_mut().and_then(Buffer::unique_mut) {
-            Some(place) => (place, true),
+        let (place, is_streamed) = match lent.as_mut().and_then(Buffer::unique_mut) {
+            Some(place) => (place, len >= STREAMED),
             None => {
                 Buffer::place(len, &mut few, &mut large, if width > 1 { Block::any } else { Block::zeroed })?;
                 match &mut large {
                     Some(block) => {
-                        let is_used = block.is_used();
-                        (block.all_mut(), is_used)
+                        let is_streamed = block.is_streamed();
+                        (block.all_mut(), is_streamed)
                     }
-                    None => (&mut bytemuck::cast_slice_mut(&mut few)[..len], true),
+                    None => (&mut bytemuck::cast_slice_mut(&mut few)[..len], false),
                 }
             }
         };
         show_unwritten(place, width);
-        fill(place, is_used && len >= STREAMED);
+        fill(place, is_streamed);
         Ok(lent.unwrap_or_else(|| Buffer::owned(len, &few, large)))
     }
 

@@ -13,6 +13,9 @@ use bytemuck::Pod;
 
 use crate::base::{kept, memory, parallel};
 
+/// Bytes that no cache is expected to keep until somebody reads them.
+pub(crate) const STREAMED: usize = 32 << 20;
+
 /// From this size on, memory is mapped, and kept for the next when it is freed: allocators give so much back to the system, which
 /// zeroes it again at the next call.
 pub(crate) const MAPPED: usize = 1 << 20;
@@ -123,9 +126,10 @@ impl Block {
         Some((Block { at, len, shift, memory: Memory::Piece(piece), is_used: false }, is_fresh))
     }
 
-    /// Whether its pages were used before: those that were not are had from the system when they are written.
-    pub(crate) fn is_used(&self) -> bool {
-        self.is_used
+    /// Whether it is best written past the caches: it is large, and its pages were used before. Those that were not are had from the
+    /// system when they are written, which takes twice as long that way as in any other.
+    pub(crate) fn is_streamed(&self) -> bool {
+        self.is_used && self.len >= STREAMED
     }
 
     pub(crate) fn all(&self) -> &[u8] {
@@ -191,6 +195,11 @@ impl<T: Pod> Scratch<T> {
     /// Only the first `n`, if there are more.
     pub(crate) fn truncate(&mut self, n: usize) {
         self.block.truncate(n.saturating_mul(size_of::<T>()));
+    }
+
+    /// See [`Block::is_streamed`].
+    pub(crate) fn is_streamed(&self) -> bool {
+        self.block.is_streamed()
     }
 
     pub(crate) fn into_block(self) -> Block {

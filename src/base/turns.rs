@@ -2,6 +2,9 @@
 
 use std::sync::Mutex;
 
+use bytemuck::Pod;
+use openwork_ops::simd::copy_past_caches;
+
 use crate::base::parallel;
 
 struct Turns<P, R> {
@@ -58,6 +61,16 @@ pub(crate) fn cut<'a, T>(from: &mut &'a mut [T], n: usize) -> &'a mut [T] {
     let (first, rest) = std::mem::take(from).split_at_mut(n);
     *from = rest;
     first
+}
+
+/// Copies a piece to its place, `past` the caches if they shall keep what they have: in many pages that were used before, two threads
+/// then take half the time.
+pub(crate) fn put<T: Pod>(piece: &[T], to: &mut [T], past: bool) {
+    if past {
+        copy_past_caches(bytemuck::cast_slice(piece), bytemuck::cast_slice_mut(to));
+    } else {
+        to.copy_from_slice(piece);
+    }
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ use crate::base::faults::{self, Fault};
 use crate::base::pages::Scratch;
 use crate::base::strided::Strided;
 use crate::base::trace::{Work, raise};
-use crate::base::turns::{cut, in_turns};
+use crate::base::turns::{cut, in_turns, put};
 use crate::base::{interrupt, parallel};
 use crate::engine::fold::Fold;
 use crate::levels::pattern::{Dim, Pattern};
@@ -162,9 +162,10 @@ impl Elements<'_> {
         fn place<'r>(room: &mut (&'r mut [u64], &'r mut [u8]), stage: &Stage) -> (&'r mut [u64], &'r mut [u8]) {
             (cut(&mut room.0, stage.keys.len()), cut(&mut room.1, stage.rows.len()))
         }
+        let past_caches = [keys.is_streamed(), sorted.is_streamed()];
         let copy = |stage: &Stage, (keys, rows): (&mut [u64], &mut [u8])| {
-            keys.copy_from_slice(&stage.keys);
-            rows.copy_from_slice(&stage.rows);
+            put(&stage.keys, keys, past_caches[0]);
+            put(&stage.rows, rows, past_caches[1]);
         };
         let rest = in_turns(groups.len(), (&mut keys[..], &mut sorted[..]), &make, &place, &copy).0.len();
         keys.truncate(n - rest);

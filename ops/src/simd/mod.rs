@@ -7,6 +7,7 @@
 mod ahead;
 mod elementary;
 mod level;
+mod past;
 mod power;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod quicksort;
@@ -19,6 +20,7 @@ pub(crate) use level::{
     Loop, run as vectorised, run_above as vectorised_above, run_narrow as narrowly_vectorised,
     run_narrow_above as narrowly_vectorised_above,
 };
+pub use past::copy_past_caches;
 pub use power::{pow_f32, pow_f64};
 
 use std::marker::PhantomData;

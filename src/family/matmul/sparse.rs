@@ -16,7 +16,7 @@ use openwork_ops::structure::IndexSlice;
 use super::operand::Stored;
 use crate::base::buffer::Buffer;
 use crate::base::pages::Scratch;
-use crate::base::turns::{cut, in_turns};
+use crate::base::turns::{cut, in_turns, put};
 use crate::base::{interrupt, memory, parallel};
 use crate::levels::indices::needs_64_bits;
 use crate::levels::level::Indices;
@@ -198,10 +198,11 @@ impl Run<'_> {
         } else {
             let pieces = self.pieces(TERMS[1]);
             let make = |i: usize, stage: &mut Stage| self.staged(&pieces[i], stage);
+            let past_caches = [columns.is_streamed(), values.is_streamed()];
             let copy = |stage: &Stage, out: Out<'_>| {
                 out.counts.copy_from_slice(&stage.counts);
-                out.columns.copy_from_slice(&stage.columns[..stage.len]);
-                out.values.copy_from_slice(stage.values(size));
+                put(&stage.columns[..stage.len], out.columns, past_caches[0]);
+                put(stage.values(size), out.values, past_caches[1]);
             };
             let out = Out { counts: &mut counts[1..], columns: &mut columns, values: &mut values };
             len = most - in_turns(pieces.len(), out, &make, &|out, stage| stage.place(out, size), &copy).columns.len();

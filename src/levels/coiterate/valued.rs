@@ -16,7 +16,7 @@ use crate::base::pages::Scratch;
 use crate::base::parallel;
 use crate::base::strided::Strided;
 use crate::base::trace::{Work, raise};
-use crate::base::turns::{cut, in_turns};
+use crate::base::turns::{cut, in_turns, put};
 use crate::levels::folded::Folded;
 use crate::levels::level::Level;
 use crate::levels::pattern::{Dim, Part, Pattern};
@@ -175,7 +175,8 @@ fn merge_rows(
     let (mut coords, mut values) = (Scratch::<u32>::any(most), Scratch::<u8>::any(most * width));
     let mut ends = Scratch::<u32>::any(count + 1);
     ends[0] = 0;
-    let room = Room { coords: &mut coords, values: &mut values, ends: &mut ends[1..], start: 0, width };
+    let past_caches = [coords.is_streamed(), values.is_streamed()];
+    let room = Room { coords: &mut coords, values: &mut values, ends: &mut ends[1..], start: 0, width, past_caches };
     let kept = match tasks(&both, Some(segments), count, &segment) {
         None => of(0, segments, Merged { coords: room.coords, values: room.values, ends: room.ends }),
         Some(tasks) => {
@@ -303,8 +304,9 @@ impl Piece {
     }
 
     fn copy(&self, to: Room<'_>) {
-        to.coords.copy_from_slice(&self.coords[..self.len]);
-        to.values.copy_from_slice(&bytemuck::cast_slice(&self.values)[..self.len * to.width]);
+        let [past_coords, past_values] = to.past_caches;
+        put(&self.coords[..self.len], to.coords, past_coords);
+        put(&bytemuck::cast_slice(&self.values)[..self.len * to.width], to.values, past_values);
         let start = if faults::is(Fault::EndsUnmoved) { 0 } else { to.start as u32 };
         to.ends.iter_mut().zip(&self.ends).for_each(|(to, &end)| *to = start + end);
     }
@@ -318,15 +320,17 @@ struct Room<'a> {
     /// How much stands before it.
     start: usize,
     width: usize,
+    /// Whether coordinates, and values, are copied past the caches.
+    past_caches: [bool; 2],
 }
 
 impl<'a> Room<'a> {
     fn cut(&mut self, piece: &Piece) -> Room<'a> {
-        let Room { coords, values, ends, width, .. } = self;
-        let (width, start) = (*width, self.start);
+        let Room { coords, values, ends, width, past_caches, .. } = self;
+        let (width, past_caches, start) = (*width, *past_caches, self.start);
         let (coords, values, ends) =
             (cut(coords, piece.len), cut(values, piece.len * width), cut(ends, piece.ends.len()));
         self.start += piece.len;
-        Room { coords, values, ends, start, width }
+        Room { coords, values, ends, start, width, past_caches }
     }
 }
