@@ -20,8 +20,19 @@ pub fn first(dtype: DType, values: &[u8], greatest: bool) -> Option<(usize, u64)
     match dtype {
         DType::F64 => outermost_float::<f64, u64>(<f64 as Element>::from_bytes(values), greatest),
         DType::F32 => outermost_float::<f32, u32>(<f32 as Element>::from_bytes(values), greatest),
+        DType::Bool => outermost_bool(<bool as Element>::from_bytes(values), greatest),
         _ => outermost_by_fold(dtype, values, greatest),
     }
+}
+
+/// Of truth values those after the first one wanted are not looked at.
+fn outermost_bool(values: &[bool], greatest: bool) -> Option<(usize, u64)> {
+    const FEW: usize = 64;
+    let (few, many) = values.split_at(values.len().min(FEW));
+    let found = few.iter().position(|&v| v == greatest);
+    let found = found.or_else(|| vectorised(Same(many, greatest)).map(|at| few.len() + at));
+    let at = found.map_or((0, u64::from(!greatest)), |at| (at, u64::from(greatest)));
+    (!values.is_empty()).then_some(at)
 }
 
 fn outermost_by_fold(dtype: DType, values: &[u8], greatest: bool) -> Option<(usize, u64)> {
@@ -247,10 +258,17 @@ mod tests {
                     let best = if greatest { ints.iter().max() } else { ints.iter().min() };
                     let wanted = ints.iter().position(|v| Some(v) == best);
                     assert_eq!(first(DType::U64, u64::as_bytes(&ints), greatest).map(|f| f.0), wanted);
+                    // None, few in the middle, all but few.
+                    let truths: Vec<bool> = x.iter().map(|&v| (v == 3.0) == (round % 2 == 0)).collect();
+                    let wanted = truths.iter().position(|&v| v == greatest);
+                    let wanted = wanted.map_or((0, !greatest), |at| (at, greatest));
+                    let found = first(DType::Bool, bool::as_bytes(&truths), greatest);
+                    assert_eq!(found, Some((wanted.0, u64::from(wanted.1))));
                 }
             }
         }
         assert_eq!(first(DType::I8, &[], true), None);
+        assert_eq!(first(DType::Bool, &[], true), None);
         assert_eq!(first(DType::U64, u64::as_bytes(&[0, 0]), true), Some((0, 0)));
         assert_eq!(first(DType::U64, u64::as_bytes(&[u64::MAX; 2]), false), Some((0, u64::MAX)));
     }

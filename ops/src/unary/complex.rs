@@ -239,8 +239,50 @@ pub(crate) fn tan(x: c128) -> c128 {
 
 /// `a` to the power of `b`. As in the real case `x^0 = 1` for every `x`. `0^b` is 0 for a positive real part of `b`, whatever
 /// the other; for a negative one it is infinite without a direction, as `1 / 0` is; else it has no value.
-#[inline(never)]
+#[inline(always)]
 pub(crate) fn pow(a: c128, b: c128) -> c128 {
+    // The most frequent one, where it neither overflows nor loses digits.
+    let is_plain = (1e-140..1e140).contains(&size(a));
+    if b == c128::new(2.0, 0.0) && is_plain { square(a) } else { any_power(a, b) }
+}
+
+/// The greater of both parts, without signs.
+#[inline(always)]
+fn size(x: c128) -> f64 {
+    x.re.abs().max(x.im.abs())
+}
+
+/// Each part to three roundings.
+#[inline(always)]
+fn square(x: c128) -> c128 {
+    c128::new((x.re - x.im) * (x.re + x.im), 2.0 * x.re * x.im)
+}
+
+/// A whole power by squares and products, which gives whole numbers exactly. `None` for powers that take long, and for what comes near
+/// the ends of the range.
+fn whole_power(a: c128, n: f64) -> Option<c128> {
+    const MOST: f64 = 64.0;
+    if n.fract() != 0.0 || n.abs() > MOST {
+        return None;
+    }
+    let one = c128::new(1.0, 0.0);
+    let (mut rest, mut factor, mut power) = (n.abs() as u32, a, one);
+    loop {
+        if rest & 1 == 1 {
+            power *= factor;
+        }
+        rest >>= 1;
+        if rest == 0 {
+            break;
+        }
+        factor = square(factor);
+    }
+    let is_plain = (1e-290..1e290).contains(&size(power));
+    is_plain.then(|| if n < 0.0 { div(one, power) } else { power })
+}
+
+#[inline(never)]
+fn any_power(a: c128, b: c128) -> c128 {
     let zero = c128::new(0.0, 0.0);
     if b == zero {
         c128::new(1.0, 0.0)
@@ -254,6 +296,10 @@ pub(crate) fn pow(a: c128, b: c128) -> c128 {
         exp(b * ln(a))
     } else if a.im == 0.0 && a.re > 0.0 {
         c128::new(a.re.powf(b.re), a.im * b.re)
+    } else if let Some(power) = whole_power(a, b.re) {
+        power
+    } else if b.re == 0.5 {
+        sqrt(a)
     } else {
         exp(ln(a) * b.re)
     }

@@ -156,6 +156,20 @@ fn powers() {
         let got = pow((0.0, 0.0), b);
         assert!(got.re.is_nan() && got.im.is_nan(), "0 ** {b:?} = {got}");
     }
+    // Whole powers of whole numbers are exact, also those of several squares and products.
+    let whole = |re: i64, im: i64| c128::new(re as f64, im as f64);
+    assert_eq!(pow((1.0, 2.0), (2.0, 0.0)), whole(-3, 4));
+    assert_eq!(pow((3.0, -1.0), (7.0, 0.0)), whole(-1992, -2456));
+    assert_eq!(pow((-2.0, 1.0), (20.0, 0.0)), whole(-9_653_287, -1_476_984));
+    assert_eq!(pow((0.0, 2.0), (-3.0, 0.0)), c128::new(0.0, 0.125));
+    assert_eq!(pow((-3.0, 4.0), (0.5, 0.0)), whole(1, 2));
+    // Squares that leave the range on the way, and powers that do not come out whole.
+    for (a, b) in [((3e160, 1e150), 2.0), ((2e-170, 1e-170), 2.0), ((1e-3, 2e-3), 64.0), ((-3e-6, 1e-7), -50.0)] {
+        let (got, logarithm) = (pow(a, (b, 0.0)), c128::new(a.0, a.1).ln() * b);
+        let wanted = logarithm.exp();
+        let is_near = (got - wanted).norm() <= 1e-12 * wanted.norm() + f64::from_bits(1);
+        assert!(is_near || !wanted.is_finite() && !got.is_finite(), "{a:?} ** {b}: {got} and not {wanted}");
+    }
     // Of real numbers, a real power to the last bit.
     assert_eq!(pow((2.0, 0.0), (1000.0, 0.0)), c128::new(2f64.powi(1000), 0.0));
     assert_eq!(pow((1.1, 0.0), (0.3, 0.0)), c128::new(1.1f64.powf(0.3), 0.0));
