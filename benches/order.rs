@@ -40,6 +40,12 @@ fn searches(c: &mut Criterion) {
     let mut group = c.benchmark_group("searches");
     group.sample_size(10);
     group.bench_function("searchsorted", |b| b.iter(|| sorted.searchsorted(&y).unwrap()));
+    let few = Tensor::from_vec([50], (0..50).map(|i| f64::from(i) / 7.0).collect::<Vec<_>>()).unwrap();
+    let (among, all) = (few.to_vec::<f64>().unwrap(), y.to_vec::<f64>().unwrap());
+    let one_by_one = || all.iter().map(|v| among.contains(v)).collect::<Vec<_>>();
+    assert!(y.isin(&few).unwrap().to_vec::<bool>().unwrap() == one_by_one());
+    group.bench_function("isin", |b| b.iter(|| y.isin(&few).unwrap()));
+    group.bench_function("isin, one by one", |b| b.iter(one_by_one));
     group.bench_function("unique_values", |b| b.iter(|| x.unique_values().unwrap()));
     group.bench_function("unique_values of complex128", |b| b.iter(|| complex.unique_values().unwrap()));
     group.bench_function("unique_inverse", |b| b.iter(|| x.unique_inverse().unwrap()));

@@ -4,6 +4,7 @@
 //! pool or file: the `openwork` crate puts those around it. Kernels take and give contiguous blocks as
 //! bytes; the caller has proven lengths and alignment.
 
+pub mod among;
 pub mod binary;
 pub mod cast;
 pub mod closeness;

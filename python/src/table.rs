@@ -111,6 +111,7 @@ methods! {
     argsort_descending(axis: One);
     bincount(weights: Maybe, minlength: Count);
     histogram(bins: Count, range: Ends);
+    isin(test_elements: Other);
     searchsorted(values: Other);
     searchsorted_right(values: Other);
     sort(axis: One);

@@ -20,7 +20,7 @@ RUST_ONLY = {
        for name in ("add_assign", "binary_assign", "binary_into", "div_assign", "matmul_into", "mul_assign", "sub_assign",
                     "unary_assign", "unary_into")},
     **{name: "has a form of its own in Python" for name in ("from_entries", "item_as", "to_vec", "arange", "eye",
-       "from_diagonals", "linspace", "rand", "randn", "random", "to_levels")},
+       "from_diagonals", "isin", "linspace", "rand", "randn", "random", "to_levels")},
 }
 
 SIGNATURES = """

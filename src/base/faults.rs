@@ -40,6 +40,7 @@ pub enum Fault {
     GapsMultiplied,
     OutermostStored,
     PlacesUncounted,
+    LastUnknown,
     KeysUnfolded,
     LeadLost,
     ListedMisplaced,
@@ -78,7 +79,7 @@ mod switch {
 
     impl Fault {
         /// Every fault.
-        pub const ALL: [Fault; 59] = [
+        pub const ALL: [Fault; 60] = [
             Fault::UnaryKeepsFill,
             Fault::BinaryFillOfLeft,
             Fault::DuplicatesDropped,
@@ -112,6 +113,7 @@ mod switch {
             Fault::GapsMultiplied,
             Fault::OutermostStored,
             Fault::PlacesUncounted,
+            Fault::LastUnknown,
             Fault::KeysUnfolded,
             Fault::LeadLost,
             Fault::ListedMisplaced,

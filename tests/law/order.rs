@@ -22,6 +22,7 @@ pub const FAMILY: Family = Family {
         "unique_inverse",
         "unique_all",
         "searchsorted",
+        "isin",
         "bincount",
         "histogram",
     ],
@@ -34,6 +35,7 @@ fn check(op: &str, cell: &Cell, seed: u64) -> Result<(), String> {
     match op {
         "sort" | "argsort" | "topk" => along(op, cell, seed, rng),
         "searchsorted" => search(cell, seed, rng),
+        "isin" => among(cell, seed, rng),
         "bincount" => bins(cell, seed, rng),
         "histogram" => {
             // Its edges are exact for small numbers only.
@@ -153,6 +155,20 @@ fn search(cell: &Cell, seed: u64, rng: &mut Rng) -> Result<(), String> {
         false => sorted.tensor.searchsorted(t),
     };
     compare(&x, want, &found).map_err(|e| format!("in {of:?} right {right}: {e}"))
+}
+
+fn among(cell: &Cell, seed: u64, rng: &mut Rng) -> Result<(), String> {
+    let mut of = any_cell(rng);
+    if rng.one_in(2) {
+        of.dtype = cell.dtype;
+    }
+    let of = if of.suits() { of } else { Cell { store: Store::Coo, ..of } };
+    if !of.suits() {
+        return Ok(());
+    }
+    let (x, others) = (generate(cell, seed, Data::Special), generate(&of, seed ^ 0x5a5a, Data::Special));
+    let want = order::isin(&x.model, &others.model).map(Expected::from);
+    compare(&x, want, &|t| t.isin(&others.tensor)).map_err(|e| format!("of {of:?}: {e}"))
 }
 
 fn bins(cell: &Cell, seed: u64, rng: &mut Rng) -> Result<(), String> {

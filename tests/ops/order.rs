@@ -2,7 +2,7 @@
 use crate::common::tensors::{says, vector};
 use openwork::trace::Path;
 use openwork::{
-    Axes, DType, ErrorKind, Fill, Interpolation, Layout, Result, Scalar, Tensor, c128, explain, keep,
+    Axes, DType, ErrorKind, Fill, Interpolation, Layout, Result, Scalar, Tensor, c128, explain, keep, tensor,
     with_densify_budget,
 };
 
@@ -307,6 +307,7 @@ mod wrong {
         says(Tensor::eye(2, DType::F64, Layout::Coo).unwrap().searchsorted(&x()), &["searchsorted", "one axis"]);
         let unsigned = x().cast(DType::U64).unwrap();
         says(unsigned.searchsorted(&x().cast(DType::I8).unwrap()), &["searchsorted", "uint64", "int8"]);
+        says(unsigned.isin(&x().cast(DType::I8).unwrap()), &["isin", "uint64", "int8"]);
     }
 }
 
@@ -562,4 +563,33 @@ mod narrow {
         let bf16s = |w: u64| special(w).map_or(bf16::from_bits((w >> 48) as u16), bf16::from_f32);
         check(bf16s, |a, b| order(a.to_f32(), b.to_f32()), |v| v.to_bits().into());
     }
+}
+
+#[test]
+fn elements_among_others_keep_the_pattern() {
+    // An axis of a trillion, and more test elements than are compared one by one.
+    let n = 1u64 << 40;
+    let stored = [5.0, -0.0, f64::NAN, 1e300, 7.0];
+    let at = [[3, 4, 5, n - 1, n - 1], [3, 9, 5, 0, n - 1]].map(|at: [u64; 5]| at.to_vec());
+    let x = Tensor::coo([n as usize; 2], at.to_vec(), &vector(&stored), 2.0).unwrap();
+    let far: Vec<f64> = (0..100).map(|i| 1e3 * f64::from(i)).chain([1e300, f64::NAN, 0.0]).collect();
+    for (fill, among) in [(false, vec![7.0]), (true, vec![2.0, 7.0])] {
+        let found = x.isin(&vector(&[&among[..], &far].concat())).unwrap();
+        assert_eq!((found.dtype(), found.nse(), found.layout()), (DType::Bool, 5, x.layout()));
+        assert_eq!(found.values::<bool>().unwrap(), [false, true, false, true, true]);
+        assert_eq!(found.fill().unwrap().as_scalar().unwrap(), fill.into());
+        // The fill of the test elements counts where they do not store all.
+        let some = sparse(1000, &[5, 6], &[5.0, 7.0], among[0]);
+        let found = x.isin(&some).unwrap();
+        assert_eq!(found.values::<bool>().unwrap(), [true, false, false, false, true]);
+        assert_eq!(found.fill().unwrap().as_scalar().unwrap(), fill.into());
+    }
+    // Nothing is among nothing; what promotion rounds is found as it is compared.
+    assert_eq!(tensor![1, 2].isin(&vector(&[])).unwrap().to_vec::<bool>().unwrap(), [false, false]);
+    let large = (1i64 << 53) + 1;
+    assert_eq!(tensor![large, 3].isin(&vector(&[2f64.powi(53)])).unwrap().to_vec::<bool>().unwrap(), [true, false]);
+    let z = [(1.0, -0.0), (1.0, 2.0), (f64::NAN, 0.0), (2.0, 1.0)].map(|(re, im)| c128::new(re, im));
+    let known = Tensor::from_vec([2], vec![c128::new(1.0, 0.0), c128::new(f64::NAN, 0.0)]).unwrap();
+    let found = Tensor::from_vec([4], z.to_vec()).unwrap().isin(&known).unwrap();
+    assert_eq!(found.to_vec::<bool>().unwrap(), [true, false, false, false]);
 }

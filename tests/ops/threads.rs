@@ -278,6 +278,7 @@ fn order_and_counts() {
         same_on_all(&format!("counts of {dtype}"), &|| Ok(x.unique_counts()?.counts));
         same_on_all(&format!("numbers of {dtype}"), &|| Ok(x.unique_inverse()?.inverse));
         same_on_all(&format!("places in {dtype}"), &|| z.searchsorted(&x));
+        same_on_all(&format!("among {dtype}"), &|| x.isin(&z));
         same_on_all("numbers of complex elements", &|| Ok(complex.unique_inverse()?.inverse));
         same_on_all("distinct complex elements", &|| complex.unique_values()?.view_as_real());
         let n = x.abs().and_then(|x| x.mul(1000.0)).and_then(|x| x.cast(DType::I64)).unwrap();

@@ -241,6 +241,14 @@ pub fn searchsorted(vector: &Oracle, x: &Oracle, right: bool) -> Result<Oracle, 
     Ok(Oracle { dtype: OType::I64, data: cast.data.iter().map(|v| v.map(place)).collect(), ..x.clone() })
 }
 
+/// Whether each element is one of others; NaN is none.
+pub fn isin(x: &Oracle, others: &Oracle) -> Result<Oracle, Refused> {
+    let dtype = super::promote(x.dtype, others.dtype).ok_or(Refused::Promotion)?;
+    let (x, others) = (x.cast(dtype), others.cast(dtype));
+    let is = |v: OValue| Bool(!v.is_nan() && others.data.iter().flatten().any(|w| *w == v));
+    Ok(Oracle { dtype: OType::Bool, data: x.data.iter().map(|v| v.map(is)).collect(), ..x })
+}
+
 /// How often each integer occurs.
 pub fn bincount(x: &Oracle, minlength: usize) -> Result<Oracle, Refused> {
     if !x.dtype.is_int() {

@@ -274,26 +274,12 @@ def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Tensor, ...]:
     )
 
 
-# Elements that are compared with one after the other: a search takes as long as about as many comparisons, of arrays that a cache holds
-# as of more.
-_FEW, _FEW_OF_ARRAYS, _IN_CACHE = 8, 50, range(10_000, 1_000_001)
-
-
 def isin(x1: Any, x2: Any, /, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
-    """Whether each element of `x1` is among those of `x2`."""
+    """Whether each element of `x1` is among those of `x2`: of the shape and layout of `x1`; NaN is among none."""
     del assume_unique
     a = asarray(x1 if hasattr(x1, "dtype") or not hasattr(x2, "dtype") else full((), x1, dtype=x2.dtype))
     b = asarray(x2 if hasattr(x2, "dtype") else full((), x2, dtype=a.dtype))
-    known = op("unique_values")(b)
-    if known.size == 0:
-        return full_like(a, invert, dtype=_dtypes.bool)
-    if known.size <= (_FEW_OF_ARRAYS if a.is_strided and a.size in _IN_CACHE else _FEW):
-        found = op("eq")(known[0], a)
-        for i in range(1, known.size):
-            found = op("logical_or")(found, op("eq")(known[i], a))
-    else:
-        at = op("clip")(op("searchsorted")(known, a), None, known.size - 1)
-        found = op("eq")(known[op("to_dense")(at)], a)
+    found = op("isin")(a, b)
     return op("logical_not")(found) if invert else found
 
 

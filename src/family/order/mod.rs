@@ -4,6 +4,7 @@
 
 mod alike;
 mod few;
+mod isin;
 mod narrow;
 mod sort;
 mod unique;
@@ -13,7 +14,7 @@ pub use self::unique::{Unique, UniqueCounts, UniqueInverse};
 
 use std::sync::{Mutex, PoisonError};
 
-use openwork_ops::Element;
+use openwork_ops::Scalar;
 
 use crate::base::error::{self, Error, Result};
 use crate::base::parallel::{self, GRAIN};
@@ -63,6 +64,11 @@ fn map_keys(
         }
         Ok(Strided::from_vec(bytemuck::cast_vec::<u64, i64>(words), core.shape.clone()).broadcast(&x.shape))
     };
+    on_values(x, &map)
+}
+
+/// What `map` makes of what is stored, with the same pattern, and of the fill.
+fn on_values(x: &Tensor, map: &dyn Fn(&Strided) -> Result<Strided>) -> Result<Tensor> {
     Ok(match &x.storage {
         Storage::Strided(s) => Tensor::from_strided(map(s)?),
         Storage::Sparse(s) => {
@@ -70,7 +76,7 @@ fn map_keys(
             let fill = match s.fill_values() {
                 None => Fill::Undefined,
                 // Of a fill that no element has, nothing is asked.
-                Some(values) if values.shape.contains(&0) => Fill::Scalar(0i64.to_scalar()),
+                Some(values) if values.shape.contains(&0) => Fill::Scalar(Scalar::zero(map(&values)?.dtype)),
                 Some(values) => fill_of(&map(&values)?),
             };
             Sparse { values: map(&s.values)?, fill, ..s }.into()

@@ -82,13 +82,7 @@ impl Tensor {
     #[doc(alias("unique"))]
     pub fn unique_values(&self) -> Result<Tensor> {
         let call = trace::call("unique_values", &[self]);
-        if let Some(found) = narrow::distinct(self)? {
-            return Ok(call.done(Tensor::from_strided(found)));
-        }
-        let slices = all(self)?;
-        let keys = Keys::of(&slices)?;
-        let found = keys.ranked(&slices)?.sort_whole().map_or_else(Vec::new, Sorted::into_distinct);
-        Ok(call.done(keys.vector(found)))
+        Ok(call.done(Tensor::from_strided(distinct(self)?)))
     }
 
     /// The distinct elements, as [`Tensor::unique_values`] gives them, and how often each occurs, exactly, as `int64`.
@@ -109,7 +103,7 @@ impl Tensor {
         let slices = all(self)?;
         let keys = Keys::of(&slices)?;
         let (found, counts) = counted(keys.ranked(&slices)?.sort_whole())?;
-        Ok(call.done(UniqueCounts { values: keys.vector(found), counts }))
+        Ok(call.done(UniqueCounts { values: keys.tensor(found), counts }))
     }
 
     /// The distinct elements, as [`Tensor::unique_values`] gives them, and which of them each element is: `int64`, of the
@@ -123,7 +117,7 @@ impl Tensor {
         let keys = Keys::of(&slices)?;
         let found = keys.ranked(&slices)?.sort_whole().map_or_else(Vec::new, Sorted::into_distinct);
         let inverse = keys.inverse(self, &found)?;
-        Ok(call.done(UniqueInverse { values: keys.vector(found), inverse }))
+        Ok(call.done(UniqueInverse { values: keys.tensor(found), inverse }))
     }
 
     /// All that the other three give, and where each distinct element comes first in C order, stored or not: `int64`.
@@ -142,7 +136,7 @@ impl Tensor {
         let out = Unique {
             indices: Tensor::from_strided(Strided::from_vec(indices, vec![found.len()])),
             inverse: keys.inverse(self, &found)?,
-            values: keys.vector(found),
+            values: keys.tensor(found),
             counts,
         };
         Ok(call.done(out))
@@ -161,6 +155,16 @@ fn counted(sorted: Option<Sorted<'_>>) -> Result<(Vec<u64>, Tensor)> {
     }
     let n = found.len();
     Ok((found, Tensor::from_strided(Strided::from_vec(counts, vec![n]))))
+}
+
+/// The distinct elements, rising.
+pub(super) fn distinct(x: &Tensor) -> Result<Strided> {
+    if let Some(found) = narrow::distinct(x)? {
+        return Ok(found);
+    }
+    let slices = all(x)?;
+    let keys = Keys::of(&slices)?;
+    Ok(keys.vector(keys.ranked(&slices)?.sort_whole().map_or_else(Vec::new, Sorted::into_distinct)))
 }
 
 /// How elements become keys: real ones by their order, complex ones by the numbers of their parts.
@@ -231,19 +235,21 @@ impl Keys {
     }
 
     /// The elements that have these keys.
-    fn vector(&self, found: Vec<u64>) -> Tensor {
+    fn vector(&self, found: Vec<u64>) -> Strided {
         let n = found.len();
         if !self.dtype.is_complex() {
-            let keys = Strided::from_vec(found, vec![n]);
-            return Tensor::from_strided(values_of(self.dtype, &keys));
+            return values_of(self.dtype, &Strided::from_vec(found, vec![n]));
         }
         let part = |i: u64| self.parts.get(i as usize).map_or(f64::NAN, |&key| order::to_float(key));
         let element = |key: u64| match key {
             order::NAN => c128::new(f64::NAN, f64::NAN),
             _ => c128::new(part(key >> 32), part(key & u64::from(u32::MAX))),
         };
-        let values = Strided::from_vec(found.into_iter().map(element).collect(), vec![n]);
-        Tensor::from_strided(values.cast(self.dtype))
+        Strided::from_vec(found.into_iter().map(element).collect(), vec![n]).cast(self.dtype)
+    }
+
+    fn tensor(&self, found: Vec<u64>) -> Tensor {
+        Tensor::from_strided(self.vector(found))
     }
 
     /// For each element, which of the distinct ones it is.

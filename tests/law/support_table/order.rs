@@ -67,6 +67,7 @@ pub fn order() -> Vec<Op> {
         whole("unique_inverse", |x| Ok(x.unique_inverse()?.inverse)),
         whole("unique_all", |x| Ok(x.unique_all()?.inverse)),
         whole("searchsorted", |x| Tensor::from_vec([4], vec![-1, 0, 1, 5])?.cast(DType::F64)?.searchsorted(x)),
+        whole("isin", |x| x.isin(&Tensor::from_vec([3], vec![0, 1, 5])?.cast(DType::F64)?)),
         Op { dtype: DType::I64, ..whole("bincount", |x| x.abs()?.bincount(None, 3)) },
         whole("histogram", |x| Ok(x.histogram(4, Some((2.5, 9.0)))?.0)),
     ]
