@@ -138,37 +138,33 @@ fn vector(rng: &mut Rng) -> Cell {
     }
 }
 
-fn search(cell: &Cell, seed: u64, rng: &mut Rng) -> Result<(), String> {
-    let mut of = vector(rng);
+/// A sample of a cell and one of another, mostly of its dtype; `None` where there is none of the other.
+fn with_other(cell: &Cell, mut of: Cell, seed: u64, rng: &mut Rng) -> Option<[Sample; 2]> {
     if rng.one_in(2) {
         of.dtype = cell.dtype;
     }
     let of = if of.suits() { of } else { Cell { store: Store::Coo, ..of } };
-    if !of.suits() {
-        return Ok(());
-    }
-    let (x, sorted) = (generate(cell, seed, Data::Special), generate(&of, seed ^ 0x5a5a, Data::Special));
+    let two = || [generate(cell, seed, Data::Special), generate(&of, seed ^ 0x5a5a, Data::Special)];
+    of.suits().then(two)
+}
+
+fn search(cell: &Cell, seed: u64, rng: &mut Rng) -> Result<(), String> {
+    let of = vector(rng);
+    let Some([x, sorted]) = with_other(cell, of, seed, rng) else { return Ok(()) };
     let right = rng.one_in(2);
     let want = order::searchsorted(&sorted.model, &x.model, right).map(Expected::from);
     let found = |t: &Tensor| match right {
         true => sorted.tensor.searchsorted_right(t),
         false => sorted.tensor.searchsorted(t),
     };
-    compare(&x, want, &found).map_err(|e| format!("in {of:?} right {right}: {e}"))
+    compare(&x, want, &found).map_err(|e| format!("in {:?} right {right}: {e}", sorted.model))
 }
 
 fn among(cell: &Cell, seed: u64, rng: &mut Rng) -> Result<(), String> {
-    let mut of = any_cell(rng);
-    if rng.one_in(2) {
-        of.dtype = cell.dtype;
-    }
-    let of = if of.suits() { of } else { Cell { store: Store::Coo, ..of } };
-    if !of.suits() {
-        return Ok(());
-    }
-    let (x, others) = (generate(cell, seed, Data::Special), generate(&of, seed ^ 0x5a5a, Data::Special));
+    let of = any_cell(rng);
+    let Some([x, others]) = with_other(cell, of, seed, rng) else { return Ok(()) };
     let want = order::isin(&x.model, &others.model).map(Expected::from);
-    compare(&x, want, &|t| t.isin(&others.tensor)).map_err(|e| format!("of {of:?}: {e}"))
+    compare(&x, want, &|t| t.isin(&others.tensor)).map_err(|e| format!("of {:?}: {e}", others.model))
 }
 
 fn bins(cell: &Cell, seed: u64, rng: &mut Rng) -> Result<(), String> {

@@ -205,7 +205,7 @@ binary_table! { $
             int => |a, b| a.power(b),
             f32: simd::pow_f32,
             f64: simd::pow_f64,
-            complex => |a, b| a.through2(b, complex::pow),
+            complex by element::power::<T>,
         }
     }
     /// The greater of `a` and `b`; NaN if one is.

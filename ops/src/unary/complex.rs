@@ -8,7 +8,7 @@ use crate::dtype::{c64, c128};
 /// Functions of `complex64` are computed in `complex128` and rounded once.
 pub(crate) trait Wide: Copy {
     /// Widens, applies, rounds.
-    fn through(self, f: impl Fn(c128) -> c128) -> Self;
+    fn through(self, f: impl FnMut(c128) -> c128) -> Self;
     /// The same for two operands.
     fn through2(self, other: Self, f: impl Fn(c128, c128) -> c128) -> Self;
     /// The absolute value, which overflows and underflows where it is too large or too small and not before; infinite if a part is.
@@ -18,7 +18,7 @@ pub(crate) trait Wide: Copy {
 
 impl Wide for c128 {
     #[inline(always)]
-    fn through(self, f: impl Fn(c128) -> c128) -> c128 {
+    fn through(self, mut f: impl FnMut(c128) -> c128) -> c128 {
         f(self)
     }
     #[inline(always)]
@@ -34,7 +34,7 @@ impl Wide for c128 {
 
 impl Wide for c64 {
     #[inline(always)]
-    fn through(self, f: impl Fn(c128) -> c128) -> c64 {
+    fn through(self, mut f: impl FnMut(c128) -> c128) -> c64 {
         narrow(f(widen(self)))
     }
     #[inline(always)]
@@ -239,50 +239,8 @@ pub(crate) fn tan(x: c128) -> c128 {
 
 /// `a` to the power of `b`. As in the real case `x^0 = 1` for every `x`. `0^b` is 0 for a positive real part of `b`, whatever
 /// the other; for a negative one it is infinite without a direction, as `1 / 0` is; else it has no value.
-#[inline(always)]
-pub(crate) fn pow(a: c128, b: c128) -> c128 {
-    // The most frequent one, where it neither overflows nor loses digits.
-    let is_plain = (1e-140..1e140).contains(&size(a));
-    if b == c128::new(2.0, 0.0) && is_plain { square(a) } else { any_power(a, b) }
-}
-
-/// The greater of both parts, without signs.
-#[inline(always)]
-fn size(x: c128) -> f64 {
-    x.re.abs().max(x.im.abs())
-}
-
-/// Each part to three roundings.
-#[inline(always)]
-fn square(x: c128) -> c128 {
-    c128::new((x.re - x.im) * (x.re + x.im), 2.0 * x.re * x.im)
-}
-
-/// A whole power by squares and products, which gives whole numbers exactly. `None` for powers that take long, and for what comes near
-/// the ends of the range.
-fn whole_power(a: c128, n: f64) -> Option<c128> {
-    const MOST: f64 = 64.0;
-    if n.fract() != 0.0 || n.abs() > MOST {
-        return None;
-    }
-    let one = c128::new(1.0, 0.0);
-    let (mut rest, mut factor, mut power) = (n.abs() as u32, a, one);
-    loop {
-        if rest & 1 == 1 {
-            power *= factor;
-        }
-        rest >>= 1;
-        if rest == 0 {
-            break;
-        }
-        factor = square(factor);
-    }
-    let is_plain = (1e-290..1e290).contains(&size(power));
-    is_plain.then(|| if n < 0.0 { div(one, power) } else { power })
-}
-
 #[inline(never)]
-fn any_power(a: c128, b: c128) -> c128 {
+pub(crate) fn pow(a: c128, b: c128) -> c128 {
     let zero = c128::new(0.0, 0.0);
     if b == zero {
         c128::new(1.0, 0.0)
@@ -303,6 +261,46 @@ fn any_power(a: c128, b: c128) -> c128 {
     } else {
         exp(ln(a) * b.re)
     }
+}
+
+/// Whether a square neither overflows nor loses digits.
+#[inline(always)]
+pub(crate) fn has_plain_square(x: c128) -> bool {
+    (1e-140..1e140).contains(&size(x))
+}
+
+/// The greater of both parts, without signs.
+#[inline(always)]
+fn size(x: c128) -> f64 {
+    x.re.abs().max(x.im.abs())
+}
+
+/// Each part to three roundings.
+#[inline(always)]
+pub(crate) fn square(x: c128) -> c128 {
+    c128::new((x.re - x.im) * (x.re + x.im), 2.0 * x.re * x.im)
+}
+
+/// A whole power by squares and products, which gives whole numbers exactly. `None` for powers that take long, and for what comes near
+/// the ends of the range.
+fn whole_power(a: c128, n: f64) -> Option<c128> {
+    const MOST: f64 = 64.0;
+    if n.fract() != 0.0 || n.abs() > MOST {
+        return None;
+    }
+    let (mut rest, mut factor, mut power) = (n.abs() as u32, a, None);
+    loop {
+        if rest & 1 == 1 {
+            power = Some(power.map_or(factor, |power| power * factor));
+        }
+        rest >>= 1;
+        if rest == 0 {
+            break;
+        }
+        factor = square(factor);
+    }
+    let power = power.filter(|&power| (1e-290..1e290).contains(&size(power)))?;
+    Some(if n < 0.0 { div(1.0.into(), power) } else { power })
 }
 
 /// The principal square root, each part to a few roundings and with the sign of zeros (W. Kahan, "Branch cuts for

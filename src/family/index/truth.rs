@@ -1,5 +1,6 @@
 //! Where elements are true: nonzero, argwhere, and masks as lists of indices.
 
+use openwork_ops::registry::BinaryKernel;
 use openwork_ops::{BinaryOp, DType, ReduceOp};
 
 use crate::base::buffer::Buffer;
@@ -131,16 +132,18 @@ impl Found {
         let columns = axes.len();
         let n = dense_len(&[places.len(), columns], DType::I64)?;
         let strides = c_strides(shape);
+        let kernel = |op: BinaryOp| op.kernel(DType::I64).ok_or_else(|| error::dtype(&[DType::I64], op.name()));
+        let divide = [kernel(BinaryOp::FloorDivide)?, kernel(BinaryOp::Remainder)?];
         let out = Buffer::filled(n * size_of::<i64>(), size_of::<i64>(), |out| {
             let rows = bytemuck::cast_slice_mut::<u8, i64>(out);
             parallel::for_chunks_mut(rows, columns, parallel::GRAIN, &|start, rows| {
                 let places = bytemuck::cast_slice(&places[start..][..rows.len() / columns]);
                 if let [axis] = *axes {
-                    return along_axis(places, shape, &strides, axis, rows);
+                    return along_axis(places, divide, (shape[axis], strides[axis]), axis, rows);
                 }
                 let mut own = vec![0; places.len()];
                 for (column, &axis) in axes.iter().enumerate() {
-                    along_axis(places, shape, &strides, axis, &mut own);
+                    along_axis(places, divide, (shape[axis], strides[axis]), axis, &mut own);
                     rows[column..].iter_mut().step_by(columns).zip(&own).for_each(|(at, &own)| *at = own);
                 }
             });
@@ -149,25 +152,29 @@ impl Found {
     }
 }
 
-/// Where elements of these numbers are along an axis, by the loops that divide whole numbers by one.
-fn along_axis(places: &[i64], shape: &[usize], strides: &[isize], axis: usize, out: &mut [i64]) {
+/// Where elements of these numbers are along an axis of that length and stride, by the loops that divide whole numbers by one.
+fn along_axis(
+    places: &[i64],
+    [floor_divide, remainder]: [BinaryKernel; 2],
+    (length, stride): (usize, isize),
+    axis: usize,
+    out: &mut [i64],
+) {
     const PIECE: usize = 1 << 10;
-    let by = |op: BinaryOp, x: &[i64], divisor: i64, out: &mut [i64]| {
-        if let Some(kernel) = op.kernel(DType::I64) {
-            kernel(bytemuck::cast_slice(x), bytemuck::bytes_of(&divisor), bytemuck::cast_slice_mut(out));
-        }
+    let by = |kernel: BinaryKernel, x: &[i64], divisor: i64, out: &mut [i64]| {
+        kernel(bytemuck::cast_slice(x), bytemuck::bytes_of(&divisor), bytemuck::cast_slice_mut(out));
     };
-    let (stride, n) = (strides[axis] as i64, shape[axis] as i64);
+    let (stride, n) = (stride as i64, length as i64);
     let mut quotients = [0; PIECE];
     for (places, out) in places.chunks(PIECE).zip(out.chunks_mut(PIECE)) {
         let quotients = &mut quotients[..places.len()];
         match (stride, axis) {
             (1, 0) => out.copy_from_slice(places),
-            (_, 0) => by(BinaryOp::FloorDivide, places, stride, out),
-            (1, _) => by(BinaryOp::Remainder, places, n, out),
+            (_, 0) => by(floor_divide, places, stride, out),
+            (1, _) => by(remainder, places, n, out),
             _ => {
-                by(BinaryOp::FloorDivide, places, stride, quotients);
-                by(BinaryOp::Remainder, quotients, n, out);
+                by(floor_divide, places, stride, quotients);
+                by(remainder, quotients, n, out);
             }
         }
     }

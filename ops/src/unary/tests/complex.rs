@@ -163,6 +163,24 @@ fn powers() {
     assert_eq!(pow((-2.0, 1.0), (20.0, 0.0)), whole(-9_653_287, -1_476_984));
     assert_eq!(pow((0.0, 2.0), (-3.0, 0.0)), c128::new(0.0, 0.125));
     assert_eq!(pow((-3.0, 4.0), (0.5, 0.0)), whole(1, 2));
+    // A block of squares is that of each alone, to the sign of zeros, also where one of them leaves the range.
+    let mut many: Vec<c128> = (0..50).map(|i| whole(i % 7 - 3, i % 5 - 2)).collect();
+    many.retain(|&z| z != zero);
+    for last in [whole(1, 1), zero, c128::new(1e200, 1.0), c128::new(f64::NAN, 1.0)] {
+        many.push(last);
+        let two = scalars(&[whole(2, 0)]);
+        for dtype in [DType::Complex128, DType::Complex64] {
+            let squares = binary(BinaryOp::Pow.kernel(dtype).unwrap(), &scalars(&many), &two, dtype, dtype);
+            for (z, square) in many.iter().zip(squares) {
+                let alone =
+                    binary(BinaryOp::Pow.kernel(dtype).unwrap(), &scalars(&[*z; 2]), &[two[0]; 2], dtype, dtype);
+                let bits = |z: c128| [z.re, z.im].map(|part| if part.is_nan() { 0 } else { part.to_bits() });
+                let [square, alone] = [square, alone[0]].map(|z| bits(z.to::<c128>()));
+                assert_eq!(square, alone, "{z} of {dtype}");
+            }
+        }
+        many.pop();
+    }
     // Squares that leave the range on the way, and powers that do not come out whole.
     for (a, b) in [((3e160, 1e150), 2.0), ((2e-170, 1e-170), 2.0), ((1e-3, 2e-3), 64.0), ((-3e-6, 1e-7), -50.0)] {
         let (got, logarithm) = (pow(a, (b, 0.0)), c128::new(a.0, a.1).ln() * b);
