@@ -88,7 +88,7 @@ mod tests {
                     piece.clear();
                     piece.resize(length(i), i);
                 };
-                let copy = |piece: &Vec<usize>, to: &mut [usize]| to.copy_from_slice(piece);
+                let copy = |piece: &Vec<usize>, to: &mut [usize]| put(piece, to, threads == 4);
                 in_turns(500, &mut room[..], &make, &|room, piece| cut(room, piece.len()), &copy).len()
             });
             assert_eq!(left.unwrap(), 3);
