@@ -29,7 +29,7 @@ use crate::levels::pattern::{Dim, Pattern};
 const FEW: usize = 1 << 15;
 
 /// Positions whose keys are read at a time: they stay in the first-level cache.
-const PIECE: usize = 1 << 11;
+const PIECE: usize = 1 << 14;
 
 /// Positions from the first on, and others all over, among which one is below the one before, or the elements are taken to be in order.
 const LOOKED_AT: usize = 1 << 13;
@@ -44,13 +44,35 @@ pub(super) struct Merged {
     pub(super) values: Strided,
 }
 
+/// Keys of elements, some at a time.
+pub(crate) trait Keys: Sync {
+    type Key: Copy + Into<u64>;
+    type Room: Default;
+
+    fn of<'a>(&'a self, range: Range<usize>, room: &'a mut Self::Room) -> &'a [Self::Key];
+}
+
+/// Sums over a pattern's coordinates with these weights.
+struct Linear<'a>(&'a Pattern, &'a [u64]);
+
+impl Keys for Linear<'_> {
+    type Key = u64;
+    type Room = Vec<u64>;
+
+    fn of<'a>(&'a self, range: Range<usize>, room: &'a mut Vec<u64>) -> &'a [u64] {
+        room.resize(range.len(), 0);
+        self.0.linearize(self.1, range, room);
+        room
+    }
+}
+
 /// What is distributed.
-struct Elements<'a> {
-    pattern: &'a Pattern,
-    /// Of the pattern's level dimensions in a key.
-    weights: &'a [u64],
-    bytes: &'a [u8],
-    buckets: KeyBuckets,
+pub(crate) struct Elements<'a, K> {
+    pub(crate) keys: &'a K,
+    pub(crate) bytes: &'a [u8],
+    /// Bytes of an element.
+    pub(crate) width: usize,
+    pub(crate) buckets: KeyBuckets,
 }
 
 /// The elements of a pattern by their keys over `dims`; equal ones are folded. `None` where another way is taken: few elements,
@@ -90,7 +112,8 @@ pub(super) fn merged(
     raise(Work::Engine);
     let bytes = values.dense_bytes()?;
     let buckets = KeyBuckets::new(n, layout.word_bits[0]);
-    let elements = Elements { pattern, weights: &weights, bytes: &bytes, buckets };
+    let keys = &Linear(pattern, &weights);
+    let elements = Elements { keys, bytes: &bytes, width: values.dtype.size(), buckets };
     let merged = if buckets.low_bits <= 32 {
         elements.distributed::<u32>(values, &fold)
     } else {
@@ -100,27 +123,34 @@ pub(super) fn merged(
 }
 
 /// A part of the elements after it was distributed: bucket `b` is `starts[b]..starts[b + 1]`.
-struct Part<'a, I> {
-    starts: &'a [usize],
+pub(crate) struct Part<'a, I> {
+    starts: Vec<usize>,
     lows: &'a [I],
     rows: &'a [u8],
+    width: usize,
 }
 
-impl Elements<'_> {
-    fn keys(&self, range: Range<usize>, mut each: impl FnMut(Range<usize>, &[u64])) {
-        let mut room = [0; PIECE];
+impl<I> Part<'_, I> {
+    /// The low bits of keys of a bucket, and the elements.
+    pub(crate) fn of_bucket(&self, b: usize) -> (&[I], &[u8]) {
+        let own = self.starts[b]..self.starts[b + 1];
+        (&self.lows[own.clone()], &self.rows[own.start * self.width..own.end * self.width])
+    }
+}
+
+impl<K: Keys> Elements<'_, K> {
+    fn keys(&self, range: Range<usize>, mut each: impl FnMut(Range<usize>, &[K::Key])) {
+        let mut room = K::Room::default();
         for start in range.clone().step_by(PIECE) {
             let piece = start..(start + PIECE).min(range.end);
-            let keys = &mut room[..piece.len()];
             interrupt::check();
-            self.pattern.linearize(self.weights, piece.clone(), keys);
-            each(piece, keys);
+            each(piece.clone(), self.keys.of(piece, &mut room));
         }
     }
 
     /// Distributes some of the elements, which come to lie in `lows` and `rows`, and gives where each bucket begins and ends.
-    fn distribute<I: Index>(&self, range: Range<usize>, width: usize, lows: &mut [I], rows: &mut [u8]) -> Vec<usize> {
-        let buckets = self.buckets;
+    fn distribute<I: Index>(&self, range: Range<usize>, lows: &mut [I], rows: &mut [u8]) -> Vec<usize> {
+        let (buckets, width) = (self.buckets, self.width);
         let mut starts = vec![0; buckets.count + 1];
         self.keys(range.clone(), |_, keys| buckets.count(keys, &mut starts[1..]));
         let mut end = 0;
@@ -133,28 +163,34 @@ impl Elements<'_> {
             let from = &self.bytes[piece.start * width..piece.end * width];
             let next = &mut next[..];
             match width {
-                1 => buckets.distribute::<1, I>(keys, from, next, lows, rows),
-                2 => buckets.distribute::<2, I>(keys, from, next, lows, rows),
-                4 => buckets.distribute::<4, I>(keys, from, next, lows, rows),
-                8 => buckets.distribute::<8, I>(keys, from, next, lows, rows),
-                _ => buckets.distribute::<16, I>(keys, from, next, lows, rows),
+                1 => buckets.distribute::<1, _, I>(keys, from, next, lows, rows),
+                2 => buckets.distribute::<2, _, I>(keys, from, next, lows, rows),
+                4 => buckets.distribute::<4, _, I>(keys, from, next, lows, rows),
+                8 => buckets.distribute::<8, _, I>(keys, from, next, lows, rows),
+                _ => buckets.distribute::<16, _, I>(keys, from, next, lows, rows),
             }
         });
         starts
     }
 
-    fn distributed<I: Index>(&self, values: &Strided, fold: &Fold) -> Merged {
-        let (n, width) = (self.pattern.positions, values.dtype.size());
-        let (mut lows, mut rows) = (Scratch::<I>::any(n), Scratch::<u8>::any(n * width));
-        // A part for each thread. Their elements stand behind each other in every bucket, so that it does not show.
-        let each = n.div_ceil(parallel::threads());
+    /// Distributes all elements, in a part for each thread. Their elements stand behind each other in every bucket, so that it does not
+    /// show.
+    pub(crate) fn parts<'r, I: Index>(&self, lows: &'r mut [I], rows: &'r mut [u8]) -> Vec<Part<'r, I>> {
+        let (n, width) = (lows.len(), self.width);
+        let each = n.div_ceil(parallel::threads()).max(1);
         let mut starts = vec![Vec::new(); n.div_ceil(each)];
         let parts = lows.chunks_mut(each).zip(rows.chunks_mut(each * width)).zip(&mut starts).collect();
         parallel::for_each(parts, &|i, ((lows, rows), starts)| {
-            *starts = self.distribute(i * each..i * each + lows.len(), width, lows, rows);
+            *starts = self.distribute(i * each..i * each + lows.len(), lows, rows);
         });
-        let parts = lows.chunks(each).zip(rows.chunks(each * width)).zip(&starts);
-        let parts = parts.map(|((lows, rows), starts)| Part { starts, lows, rows }).collect();
+        let parts = lows.chunks(each).zip(rows.chunks(each * width)).zip(starts);
+        parts.map(|((lows, rows), starts)| Part { starts, lows, rows, width }).collect()
+    }
+
+    fn distributed<I: Index>(&self, values: &Strided, fold: &Fold) -> Merged {
+        let (n, width) = (values.len(), self.width);
+        let (mut lows, mut rows) = (Scratch::<I>::any(n), Scratch::<u8>::any(n * width));
+        let parts = self.parts(&mut lows, &mut rows);
         let sorter = Sorter { parts, buckets: self.buckets, width, fold };
         let (mut keys, mut sorted) = (Scratch::<u64>::any(n), Scratch::<u8>::any(n * width));
         let groups = sorter.groups();
@@ -202,7 +238,7 @@ impl<I: Index> Sorter<'_, I> {
     fn groups(&self) -> Vec<Range<usize>> {
         let (mut groups, mut start, mut n) = (Vec::new(), 0, 0);
         for b in 0..self.buckets.count {
-            n += self.parts.iter().map(|part| part.starts[b + 1] - part.starts[b]).sum::<usize>();
+            n += self.parts.iter().map(|part| part.of_bucket(b).0.len()).sum::<usize>();
             if n >= TOGETHER || b + 1 == self.buckets.count {
                 groups.push(start..b + 1);
                 (start, n) = (b + 1, 0);
@@ -222,22 +258,21 @@ impl<I: Index> Sorter<'_, I> {
     fn sort(&self, b: usize, stage: &mut Stage) {
         let width = self.width;
         let Stage { keys, rows, words, scratch, numbers, own, repeated } = stage;
-        let n: usize = self.parts.iter().map(|part| part.starts[b + 1] - part.starts[b]).sum();
+        let n: usize = self.parts.iter().map(|part| part.of_bucket(b).0.len()).sum();
         let index_bits = (usize::BITS - n.leading_zeros()).max(1);
         words.resize(n, 0);
         own.clear();
         let mut at = 0;
         for part in &self.parts {
-            let of_part = part.starts[b]..part.starts[b + 1];
-            let lows = &part.lows[of_part.clone()];
+            let (lows, rows) = part.of_bucket(b);
             buckets::number(lows, at, index_bits, &mut words[at..at + lows.len()]);
             if self.parts.len() > 1 {
-                own.extend_from_slice(&part.rows[of_part.start * width..of_part.end * width]);
+                own.extend_from_slice(rows);
             }
             at += lows.len();
         }
         let from = match &self.parts[..] {
-            [only] => &only.rows[only.starts[b] * width..only.starts[b + 1] * width],
+            [only] => only.of_bucket(b).1,
             _ => &own[..],
         };
         let start = keys.len();
@@ -268,10 +303,10 @@ impl<I: Index> Sorter<'_, I> {
     /// The low bits of the key of a bucket's element.
     fn low(&self, b: usize, mut i: usize) -> u64 {
         for part in &self.parts {
-            let own = &part.lows[part.starts[b]..part.starts[b + 1]];
-            match own.get(i) {
+            let (lows, _) = part.of_bucket(b);
+            match lows.get(i) {
                 Some(low) => return low.get() as u64,
-                None => i -= own.len(),
+                None => i -= lows.len(),
             }
         }
         0 // no bucket has fewer elements than it counts

@@ -2,7 +2,7 @@
 
 pub(crate) mod blocks;
 pub(crate) mod convert;
-mod distribute;
+pub(crate) mod distribute;
 pub(crate) mod fold;
 pub(crate) mod join;
 pub(crate) mod sides;

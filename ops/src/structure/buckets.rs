@@ -37,16 +37,16 @@ impl KeyBuckets {
     }
 
     /// Adds to `counts` how many of the keys are in each bucket.
-    pub fn count(self, keys: &[u64], counts: &mut [usize]) {
+    pub fn count<K: Copy + Into<u64>>(self, keys: &[K], counts: &mut [usize]) {
         for &key in keys {
-            counts[self.of(key)] += 1;
+            counts[self.of(key.into())] += 1;
         }
     }
 
     /// Puts the low bits of each key, and the row of `W` bytes with it, at the next place of its bucket.
-    pub fn distribute<const W: usize, I: Index>(
+    pub fn distribute<const W: usize, K: Copy + Into<u64>, I: Index>(
         self,
-        keys: &[u64],
+        keys: &[K],
         rows: &[u8],
         next: &mut [usize],
         lows: &mut [I],
@@ -55,6 +55,7 @@ impl KeyBuckets {
         let (rows, moved) = (rows.as_chunks::<W>().0, moved.as_chunks_mut::<W>().0);
         let mask = u64::MAX.checked_shr(64 - self.low_bits).unwrap_or(0);
         for (&key, row) in keys.iter().zip(rows) {
+            let key = key.into();
             let place = &mut next[self.of(key)];
             lows[*place] = I::new((key & mask) as usize);
             moved[*place] = *row;
@@ -151,7 +152,7 @@ mod tests {
             });
             let (mut lows, mut moved) = (vec![0u64; n], vec![0; 4 * n]);
             let starts = places.clone();
-            buckets.distribute::<4, u64>(&keys, &rows, &mut places, &mut lows, &mut moved);
+            buckets.distribute::<4, u64, u64>(&keys, &rows, &mut places, &mut lows, &mut moved);
             let moved: Vec<u32> = bytemuck::pod_collect_to_vec(&moved);
             let mut found = Vec::new();
             for b in 0..buckets.count {

@@ -236,6 +236,33 @@ impl Iterator for Bits {
     }
 }
 
+/// The numbers of the elements, as wide as `like`, that have other bytes; `out` is as many zeros.
+pub fn unlike(elements: &[u8], like: &[u8], out: Vec<u32>) -> Vec<u32> {
+    fn wide<const W: usize>(elements: &[u8], like: &[u8], out: Vec<u32>) -> Vec<u32> {
+        let (elements, like) = (elements.as_chunks::<W>().0, like.as_chunks::<W>().0);
+        like.first().map_or_else(Vec::new, |like| which(elements, out, |element| element != like))
+    }
+    match like.len() {
+        1 => wide::<1>(elements, like, out),
+        2 => wide::<2>(elements, like, out),
+        4 => wide::<4>(elements, like, out),
+        8 => wide::<8>(elements, like, out),
+        _ => wide::<16>(elements, like, out),
+    }
+}
+
+/// The numbers of the items that are meant; `out` is as many zeros as there are items.
+pub fn which<T>(items: &[T], mut out: Vec<u32>, is_meant: impl Fn(&T) -> bool) -> Vec<u32> {
+    let mut n = 0;
+    for (i, item) in items.iter().enumerate() {
+        // Each is written, and the next one over it if it is not meant: a branch would be a guess.
+        out[n] = i as u32;
+        n += usize::from(is_meant(item));
+    }
+    out.truncate(n);
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,6 +6,7 @@ pub mod agree;
 pub mod buckets;
 pub mod choose;
 pub mod columns;
+pub mod common;
 pub mod gather;
 pub mod index;
 pub mod keys;

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use super::index::Index;
+use super::index::{Index, IndexSlice};
+use crate::with_index;
 
 /// For each segment (`pointers` count from `base`; coordinates rise in each), where its coordinates inside `window` begin
 /// and end.
@@ -35,6 +36,78 @@ pub fn following<I: Index>(pointers: &[I], base: usize, indices: &[I], end: usiz
         let len = low + rest[low.min(rest.len())..reach.min(rest.len())].partition_point(|i| i.get() < end);
         *part = [I::new(start), I::new(start + len)];
     }
+}
+
+/// Where a window begins and ends in one segment after the other, in all of which it is about as far from the start.
+struct Windows {
+    window: Range<usize>,
+    /// As parts of the length of the last segment.
+    ends: [f64; 2],
+}
+
+impl Windows {
+    fn new(window: Range<usize>) -> Windows {
+        Windows { window, ends: [0.5; 2] }
+    }
+
+    /// Where they are in a segment, in which they rise.
+    fn find<I: Index>(&mut self, segment: &[I]) -> Range<usize> {
+        let length = segment.len() as f64;
+        let [start, end] = self.ends.map(|part| (part * length) as usize);
+        let start = if self.window.start == 0 { 0 } else { from(segment, self.window.start, start) };
+        let end = from(segment, self.window.end, end).max(start);
+        if !segment.is_empty() {
+            self.ends = [start as f64 / length, end as f64 / length];
+        }
+        start..end
+    }
+}
+
+/// How many indices are below `bound`, which are about `near`: looked for in stretches that double.
+fn from<I: Index>(segment: &[I], bound: usize, near: usize) -> usize {
+    let (mut low, mut high, mut reach) = (near.min(segment.len()), near.min(segment.len()), 8);
+    while low > 0 && segment[low - 1].get() >= bound {
+        (low, high) = (low.saturating_sub(reach), low);
+        reach *= 2;
+    }
+    while high < segment.len() && segment[high].get() < bound {
+        (low, high) = (high, (high + reach).min(segment.len()));
+        reach *= 2;
+    }
+    low + segment[low..high].partition_point(|i| i.get() < bound)
+}
+
+/// Moves the indices of a window in each segment, less its start, and their elements of `width` bytes to `room`, and hands them on each time it
+/// is full, and in the end. Indices rise in each segment, which begins where `pointers[s] - pointers[0]` says.
+pub fn select(
+    pointers: IndexSlice<'_>,
+    indices: &[u32],
+    (values, width): (&[u8], usize),
+    window: Range<u32>,
+    (own_indices, own_values): (&mut [u32], &mut [u8]),
+    take: &mut dyn FnMut(&[u8], &[u32]),
+) {
+    let (mut n, mut windows) = (0, Windows::new(window.start as usize..window.end as usize));
+    with_index!(pointers, pointers => for ends in pointers.windows(2) {
+        let start = ends[0].get() - pointers[0].get();
+        let own = windows.find(&indices[start..ends[1].get() - pointers[0].get()]);
+        let mut left = start + own.start..start + own.end;
+        while !left.is_empty() {
+            let some = left.start..left.end.min(left.start + own_indices.len() - n);
+            left.start = some.end;
+            let own = n..n + some.len();
+            let from = &indices[some.clone()];
+            own_indices[own.clone()].iter_mut().zip(from).for_each(|(own, i)| *own = i - window.start);
+            own_values[own.start * width..own.end * width]
+                .copy_from_slice(&values[some.start * width..some.end * width]);
+            n = own.end;
+            if n == own_indices.len() {
+                take(&own_values[..n * width], own_indices);
+                n = 0;
+            }
+        }
+    });
+    take(&own_values[..n * width], &own_indices[..n]);
 }
 
 /// Copies the parts of segments that [`within`] found, coordinates less `shift`, and their rows of `row` bytes.
@@ -83,6 +156,32 @@ mod tests {
                 within(&pointers, 10, &indices, &(start..end), &mut expected);
                 assert_eq!(got, expected, "{start}..{end}");
                 start = end;
+            }
+        }
+    }
+
+    #[test]
+    fn windows_of_segments_moved_together() {
+        // Segments of very different lengths, one empty, with gaps.
+        let lengths = [0, 500, 3, 1, 0, 90, 700, 40];
+        let (mut pointers, mut indices) = (vec![5u32], Vec::new());
+        for (s, &length) in lengths.iter().enumerate() {
+            indices.extend((0..length).map(|i| (i * (1 + s as u32 % 3) + 7 * s as u32 % 11) as u32));
+            pointers.push(5 + indices.len() as u32);
+        }
+        let values: Vec<u16> = (0..indices.len() as u16).collect();
+        for window in [0..1, 0..300, 40..41, 10..10, 250..800, 600..5000, 0..5000] {
+            let wanted = indices.iter().zip(&values).filter(|(i, _)| window.contains(*i));
+            let wanted: Vec<(u32, u16)> = wanted.map(|(i, v)| (i - window.start, *v)).collect();
+            for room in [1, 7, 64, 4096] {
+                let (mut own_indices, mut own_values, mut found) = (vec![0; room], vec![0u16; room], Vec::new());
+                let own = (&mut own_indices[..], bytemuck::cast_slice_mut(&mut own_values));
+                let from = (bytemuck::cast_slice(&values), 2);
+                select(IndexSlice::U32(&pointers), &indices, from, window.clone(), own, &mut |values, indices| {
+                    let values: Vec<u16> = bytemuck::pod_collect_to_vec(values);
+                    found.extend(indices.iter().copied().zip(values));
+                });
+                assert!(found == wanted, "{window:?} {room}");
             }
         }
     }

@@ -5,7 +5,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use openwork_ops::reduce::{self, Compensated, Turns};
+use openwork_ops::structure::buckets::KeyBuckets;
+use openwork_ops::structure::choose;
 use openwork_ops::structure::gather::select_by_key;
+use openwork_ops::structure::window;
 use openwork_ops::structure::{Index, IndexSlice, IndexVec};
 use openwork_ops::{DType, Scalar, with_index};
 
@@ -17,6 +20,7 @@ use crate::base::pages::Scratch;
 use crate::base::parallel;
 use crate::base::strided::Strided;
 use crate::engine::convert;
+use crate::engine::distribute::{self, Elements};
 use crate::engine::fold::Fold;
 use crate::levels::indices::{Indices, needs_64_bits};
 use crate::levels::level::Level;
@@ -31,7 +35,14 @@ const LONG: usize = 1 << 31;
 /// A table of more accumulators may be cut into parts: smaller ones are in the cache, where cutting gains nothing.
 const CUT: usize = 1 << 17;
 
-/// Parts of a table at most: every one looks at all keys.
+/// Bytes of a stretch of a table to which terms are distributed, about, and stretches at most.
+const STRETCH: usize = 1 << 18;
+const STRETCHES: usize = 1 << 11;
+
+/// Terms of a row, on average, of which those of a part are looked for: they lie together.
+const LONG_ROW: usize = 32;
+
+/// Parts of a table at most: every one looks at all keys, or at all rows.
 const PARTS: usize = 16;
 
 /// Terms for each accumulator of a table of which several are filled, each by a share of the terms; and those from which on two are.
@@ -86,10 +97,12 @@ impl Table {
     /// The accumulators into which anything was folded, or into which it left a trace.
     pub(super) fn groups(self, split: &Split<'_>, kept: &[usize]) -> Result<Groups> {
         let size = self.acc.len();
+        let room = zeroed_vec(size);
         let touched = if self.counts.is_empty() {
-            unlike(self.acc.buffer.bytes(), self.identity)
+            let (identity, width) = self.identity.to_bytes();
+            choose::unlike(self.acc.buffer.bytes(), &identity[..width], room)
         } else {
-            which(&self.counts, |&n| n > 0)
+            choose::which(&self.counts, room, |&n| n > 0)
         };
         let counts = touched.iter().take(self.counts.len()).map(|&i| self.counts[i as usize].into()).collect();
         let pattern = match split.dims[..] {
@@ -116,7 +129,8 @@ pub(super) fn scatter(fold: &Fold, split: &Split<'_>, values: &Strided, size: us
     let pattern = split.pattern;
     let bytes = values.dense_bytes()?;
     let log2 = if need == Need::Folds { split.log2_of_reduced() } else { 0.0 };
-    let all = Terms { fold: &fold, keys: Keys::new(pattern, &split.dims), values: &bytes, size, log2 };
+    let keys = Keys::new(pattern, &split.dims);
+    let all = Terms { fold: &fold, rows: long_rows(pattern, &keys), keys, values: &bytes, size, log2 };
     let counted = if need == Need::Counts { size } else { 0 };
     let shares = shares(pattern.positions, size, fold.typing.acc);
     let (acc, counts) =
@@ -135,6 +149,15 @@ fn shares(positions: usize, size: usize, acc: DType) -> usize {
     }
     let wanted = (positions + SHARE * size / 2) / (SHARE * size).max(1);
     wanted.max(if positions >= TWO * size { 2 } else { 1 }).clamp(1, most.max(1))
+}
+
+/// The rows that a table is filled from, if terms lie in rows long enough to look in each for those of a part.
+fn long_rows<'a>(pattern: &'a Pattern, keys: &Keys<'_>) -> Option<&'a Indices> {
+    let Some(Level::Sparse { pointers: Some(pointers), indices, ordered: true, .. }) = pattern.levels.last() else {
+        return None;
+    };
+    let is_long = pattern.positions / LONG_ROW >= pointers.len();
+    (indices.len() == 1 && is_long && matches!(keys, Keys::Own(_))).then_some(pointers)
 }
 
 /// Where a part of a table ends, and, if each has terms of its own, those.
@@ -169,6 +192,8 @@ enum Accumulators<'a> {
 struct Terms<'a> {
     fold: &'a Fold,
     keys: Keys<'a>,
+    /// Where rows begin and end in which keys rise, if these are long.
+    rows: Option<&'a Indices>,
     values: &'a [u8],
     /// Of the table.
     size: usize,
@@ -181,9 +206,12 @@ impl Terms<'_> {
     fn cut(&self, positions: usize, counted: usize) -> Result<(Buffer, Vec<u32>)> {
         let width = self.fold.typing.acc.size();
         let Cuts { ends, are_near } = self.cuts(positions);
-        let extents = if are_near { self.extents(positions) } else { Vec::new() };
+        let extents = if are_near && self.rows.is_none() { self.extents(positions) } else { Vec::new() };
         let mut counts = zeroed_vec::<u32>(counted);
-        let acc = Buffer::build(self.size * width, |mut acc| {
+        let acc = Buffer::filled(self.size * width, width, |mut acc| {
+            if self.is_scattered(positions) {
+                return self.by_stretches(positions, acc, &mut counts);
+            }
             let (mut counts, mut start, mut first) = (&mut counts[..], 0, 0);
             let mut parts = Vec::with_capacity(ends.len());
             for End { key, term } in ends {
@@ -203,6 +231,47 @@ impl Terms<'_> {
             parallel::for_each(parts, &|_, (part, acc, counts)| self.fold_part(part, acc, counts));
         })?;
         Ok((acc, counts))
+    }
+
+    /// Whether terms that follow each other go to places far from each other, in a table that is in no near cache.
+    fn is_scattered(&self, positions: usize) -> bool {
+        if self.size <= CUT || positions < CUT || self.keys.leading().is_some() || self.rows.is_some() {
+            return false;
+        }
+        let [runs, run] = SAMPLE;
+        let mut scratch = Room::default();
+        let starts = (0..runs).map(|i| i * (positions - run) / runs);
+        let far = starts.filter(|&start| {
+            let [least, greatest] = extent(self.keys.read(start..start + run, 0, &mut scratch));
+            (greatest - least) as usize > CUT
+        });
+        far.count() * FAR > runs
+    }
+
+    /// Fills a table a stretch at a time, which a near cache holds, after the terms were distributed over these.
+    fn by_stretches(&self, positions: usize, acc: &mut [u8], mut counts: &mut [u32]) {
+        let (from, to) = (self.fold.typing.input.size(), self.fold.typing.acc.size());
+        let low_bits = (STRETCH / to).max(self.size.next_power_of_two() / STRETCHES).ilog2();
+        let stretch = 1 << low_bits;
+        let buckets = KeyBuckets { low_bits, count: self.size.div_ceil(stretch) };
+        let elements = Elements { keys: &self.keys, bytes: self.values, width: from, buckets };
+        let (mut lows, mut rows) = (Scratch::<u32>::any(positions), Scratch::<u8>::any(positions * from));
+        let parts = elements.parts(&mut lows, &mut rows);
+        let mut work = Vec::with_capacity(buckets.count);
+        for acc in acc.chunks_mut(stretch * to) {
+            let n = if counts.is_empty() { 0 } else { acc.len() / to };
+            let own;
+            (own, counts) = std::mem::take(&mut counts).split_at_mut(n);
+            work.push((acc, own));
+        }
+        parallel::for_each(work, &|b, (acc, counts)| {
+            self.filled(acc, counts, |sums| {
+                for part in &parts {
+                    let (lows, rows) = part.of_bucket(b);
+                    sums.add(rows, lows);
+                }
+            });
+        });
     }
 
     /// When the sums of each share have a few terms, if they are corrected then and that is known or worth finding out: it is kept
@@ -322,8 +391,56 @@ impl Terms<'_> {
         let width = self.fold.typing.input.size();
         let whole = range.len() == self.size || apart;
         let base = if apart { range.start } else { 0 };
+        // Long pieces pay where keys need no place of their own; some elements are made others of first, which takes memory.
+        let long = whole && counts.is_empty() && matches!(self.keys, Keys::Own(_));
+        let piece = match self.compensated() {
+            Some(_) if long => terms.len().min(LONG),
+            None if long => 4 * PIECE,
+            _ => PIECE,
+        };
+        let mut scratch = Room::default();
+        let (mut own_keys, mut own_values) = (Vec::new(), Vec::new());
+        if !whole {
+            (own_keys, own_values) = (vec![0; piece], vec![0u128; (piece * width).div_ceil(16)]);
+        }
+        let own_values: &mut [u8] = bytemuck::cast_slice_mut(&mut own_values);
+        if let (Some(rows), false) = (self.rows, whole) {
+            let (keys, room) = (self.keys.read(terms, 0, &mut scratch), (&mut own_keys[..], own_values));
+            return self.filled(acc, counts, |sums| {
+                let add = &mut |values: &[u8], keys: &[u32]| sums.add(values, keys);
+                window::select(rows.as_slice(), keys, (self.values, width), range, room, add);
+            });
+        }
+        self.filled(acc, counts, |sums| {
+            for start in terms.clone().step_by(piece.max(1)) {
+                let end = (start + piece).min(terms.end);
+                let is_inside = match extents.get(start / PIECE) {
+                    Some([least, greatest]) if *greatest < range.start || range.end <= *least => continue,
+                    Some([least, greatest]) => range.start <= *least && *greatest < range.end,
+                    None => false,
+                };
+                let mut keys = self.keys.read(start..end, base, &mut scratch);
+                let mut values = &self.values[start * width..end * width];
+                if is_inside {
+                    own_keys.iter_mut().zip(keys).for_each(|(own, key)| *own = key - range.start);
+                    keys = &own_keys[..end - start];
+                } else if !whole {
+                    let n = select_by_key(keys, values, width, range.clone(), (&mut own_keys, own_values));
+                    (keys, values) = (&own_keys[..n], &own_values[..n * width]);
+                }
+                sums.add(values, keys);
+            }
+        });
+    }
+
+    fn compensated(&self) -> Option<Compensated> {
+        Compensated::of(self.fold.op, self.fold.typing.input)
+    }
+
+    /// Lets `fill` add terms to a part of the table, or to all of it; they are counted if there is room for counts.
+    fn filled(&self, acc: &mut [u8], counts: &mut [u32], fill: impl FnOnce(&mut Sums<'_>)) {
         let (mut counts_of_sums, mut pairs);
-        let mut sums = match Compensated::of(self.fold.op, self.fold.typing.input) {
+        let accumulators = match self.compensated() {
             Some(kernels) => {
                 let entries = acc.len() / self.fold.typing.acc.size();
                 let (bytes, numbers) = reduce::Table::room(&kernels, entries, kernels.parts * self.size);
@@ -336,45 +453,29 @@ impl Terms<'_> {
                 Accumulators::Plain(acc)
             }
         };
-        // Long pieces pay where keys need no place of their own; some elements are made others of first, which takes memory.
-        let long = whole && counts.is_empty() && matches!(self.keys, Keys::Own(_));
-        let piece = match &sums {
-            Accumulators::Compensated(..) if long => terms.len().min(LONG),
-            Accumulators::Plain(_) if long => 4 * PIECE,
-            _ => PIECE,
-        };
-        let mut scratch = Room::default();
-        let (mut own_keys, mut own_values) = (Vec::new(), Vec::new());
-        if !whole {
-            (own_keys, own_values) = (vec![0; piece], vec![0u128; (piece * width).div_ceil(16)]);
-        }
-        let own_values: &mut [u8] = bytemuck::cast_slice_mut(&mut own_values);
-        for start in terms.clone().step_by(piece.max(1)) {
-            let end = (start + piece).min(terms.end);
-            let is_inside = match extents.get(start / PIECE) {
-                Some([least, greatest]) if *greatest < range.start || range.end <= *least => continue,
-                Some([least, greatest]) => range.start <= *least && *greatest < range.end,
-                None => false,
-            };
-            let mut keys = self.keys.read(start..end, base, &mut scratch);
-            let mut values = &self.values[start * width..end * width];
-            if is_inside {
-                own_keys.iter_mut().zip(keys).for_each(|(own, key)| *own = key - range.start);
-                keys = &own_keys[..end - start];
-            } else if !whole {
-                let n = select_by_key(keys, values, width, range.clone(), (&mut own_keys, own_values));
-                (keys, values) = (&own_keys[..n], &own_values[..n * width]);
-            }
-            match &mut sums {
-                Accumulators::Compensated(kernels, table) => (kernels.scatter)(values, keys, table),
-                Accumulators::Plain(acc) => self.fold.kernels.scatter(values, keys, acc),
-            }
-            if !counts.is_empty() {
-                keys.iter().for_each(|&k| counts[k as usize] += 1);
-            }
-        }
-        if let Accumulators::Compensated(_, table) = sums {
+        let mut sums = Sums { fold: self.fold, accumulators, counts };
+        fill(&mut sums);
+        if let Accumulators::Compensated(_, table) = sums.accumulators {
             table.finish();
+        }
+    }
+}
+
+/// What is being filled.
+struct Sums<'a> {
+    fold: &'a Fold,
+    accumulators: Accumulators<'a>,
+    counts: &'a mut [u32],
+}
+
+impl Sums<'_> {
+    fn add(&mut self, values: &[u8], keys: &[u32]) {
+        match &mut self.accumulators {
+            Accumulators::Compensated(kernels, table) => (kernels.scatter)(values, keys, table),
+            Accumulators::Plain(acc) => self.fold.kernels.scatter(values, keys, acc),
+        }
+        if !self.counts.is_empty() {
+            keys.iter().for_each(|&k| self.counts[k as usize] += 1);
         }
     }
 }
@@ -382,35 +483,6 @@ impl Terms<'_> {
 /// The least and the greatest key.
 fn extent(keys: &[u32]) -> [u32; 2] {
     keys.iter().fold([u32::MAX, 0], |[least, greatest], &key| [least.min(key), greatest.max(key)])
-}
-
-/// The accumulators that some term has changed.
-fn unlike(acc: &[u8], identity: Scalar) -> Vec<u32> {
-    fn unlike<const W: usize>(acc: &[u8], identity: &[u8]) -> Vec<u32> {
-        let (acc, identity) = (acc.as_chunks::<W>().0, identity.as_chunks::<W>().0);
-        identity.first().map_or_else(Vec::new, |identity| which(acc, |a| a != identity))
-    }
-    let (identity, width) = identity.to_bytes();
-    match width {
-        1 => unlike::<1>(acc, &identity),
-        2 => unlike::<2>(acc, &identity),
-        4 => unlike::<4>(acc, &identity),
-        8 => unlike::<8>(acc, &identity),
-        _ => unlike::<16>(acc, &identity),
-    }
-}
-
-/// The numbers of the items that are meant.
-fn which<T>(items: &[T], is_meant: impl Fn(&T) -> bool) -> Vec<u32> {
-    let mut out = zeroed_vec::<u32>(items.len());
-    let mut n = 0;
-    for (i, item) in items.iter().enumerate() {
-        // Each is written, and the next one over it if it is not meant: a branch would be a guess.
-        out[n] = i as u32;
-        n += usize::from(is_meant(item));
-    }
-    out.truncate(n);
-    out
 }
 
 /// The pattern of a result over one axis with these coordinates.
@@ -437,6 +509,15 @@ enum Keys<'a> {
 struct Room {
     wide: Vec<u64>,
     narrow: Vec<u32>,
+}
+
+impl distribute::Keys for Keys<'_> {
+    type Key = u32;
+    type Room = Room;
+
+    fn of<'a>(&'a self, range: Range<usize>, room: &'a mut Room) -> &'a [u32] {
+        self.read(range, 0, room)
+    }
 }
 
 impl<'a> Keys<'a> {

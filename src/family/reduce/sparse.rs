@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use openwork_ops::reduce::Gives;
+use openwork_ops::structure::common::is_any_in_all;
 use openwork_ops::{ReduceOp, Scalar};
 
 use super::order;
@@ -23,9 +24,13 @@ use crate::engine::sides::all_finite;
 use crate::engine::slices::{Groups, Need, Table, group, is_few, reduced, table};
 use crate::engine::unblock::unblocked;
 use crate::engine::value_rows::place_of;
+use crate::levels::indices::Indices;
 use crate::levels::level::{Level, LevelKind};
 use crate::tensor::fill::{Fill, fill_of};
 use crate::tensor::{Sparse, Tensor};
+
+/// Elements for each step that is taken to find out that no line of them is whole, so that nobody has to count them.
+const STEPS: usize = 16;
 
 /// Reduces over `axes` (with `k` elements together), keeping `kept`.
 pub(super) fn reduce(fold: &Fold, s: &Sparse, kept: &[usize], axes: &[usize], k: u128) -> Result<Tensor> {
@@ -206,8 +211,16 @@ pub(super) fn axes_are_inner(s: &Sparse, kept: &[usize], axes: &[usize]) -> bool
 fn leaves_folds(fold: &Fold, s: &Sparse, fill: &Strided, kept: &[usize], k: u128) -> bool {
     let some_unstored = || {
         k > s.nse() as u128
-            || matches!(&s.pattern.levels[..], [Level::Dense, Level::Sparse { pointers: Some(p), .. }]
-                if !kept.contains(&s.pattern.dims[0].axis) && p.as_slice().has_empty())
+            || match &s.pattern.levels[..] {
+                [Level::Dense, Level::Sparse { pointers: Some(p), indices, ordered, .. }]
+                    if !kept.contains(&s.pattern.dims[0].axis) =>
+                {
+                    let p = p.as_slice();
+                    let is_any_whole = |indices: &Indices| is_any_in_all(p, indices.as_slice(), s.nse() / STEPS);
+                    p.has_empty() || (*ordered && indices.len() == 1 && is_any_whole(&indices[0]) == Some(false))
+                }
+                _ => false,
+            }
     };
     let value = constant_scalar(fill);
     value.is_some_and(|v| is_neutral(fold, v) || (is_idempotent(fold, v) && some_unstored()))
