@@ -166,7 +166,7 @@ mod tests {
         let lengths = [0, 500, 3, 1, 0, 90, 700, 40];
         let (mut pointers, mut indices) = (vec![5u32], Vec::new());
         for (s, &length) in lengths.iter().enumerate() {
-            indices.extend((0..length).map(|i| (i * (1 + s as u32 % 3) + 7 * s as u32 % 11) as u32));
+            indices.extend((0..length).map(|i| i * (1 + s as u32 % 3) + 7 * s as u32 % 11));
             pointers.push(5 + indices.len() as u32);
         }
         let values: Vec<u16> = (0..indices.len() as u16).collect();

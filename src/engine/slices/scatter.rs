@@ -42,7 +42,7 @@ const STRETCHES: usize = 1 << 11;
 /// Terms of a row, on average, of which those of a part are looked for: they lie together.
 const LONG_ROW: usize = 32;
 
-/// Parts of a table at most: every one looks at all keys, or at all rows.
+/// Parts of a table at most: every one looks at all keys or rows.
 const PARTS: usize = 16;
 
 /// Terms for each accumulator of a table of which several are filled, each by a share of the terms; and those from which on two are.
@@ -233,9 +233,11 @@ impl Terms<'_> {
         Ok((acc, counts))
     }
 
-    /// Whether terms that follow each other go to places far from each other, in a table that is in no near cache.
+    /// Whether terms that follow each other go to places far from each other, in a table that is in no near cache, and several threads share
+    /// it: one alone is as quick where it asks for places ahead.
     fn is_scattered(&self, positions: usize) -> bool {
-        if self.size <= CUT || positions < CUT || self.keys.leading().is_some() || self.rows.is_some() {
+        let is_large = self.size > CUT && positions >= CUT && parallel::threads() > 1;
+        if !is_large || self.keys.leading().is_some() || self.rows.is_some() {
             return false;
         }
         let [runs, run] = SAMPLE;
