@@ -28,7 +28,8 @@ use crate::levels::pattern::{Dim, Pattern};
 /// Fewer elements than this are in the cache anyway.
 const FEW: usize = 1 << 15;
 
-/// Positions whose keys are read at a time: they stay in the first-level cache.
+/// Positions whose keys are read at a time: they stay in the second-level cache. Of fewer, each array is left before the memory ahead
+/// of it is on its way.
 const PIECE: usize = 1 << 14;
 
 /// Positions from the first on, and others all over, among which one is below the one before, or the elements are taken to be in order.

@@ -16,7 +16,7 @@ use super::cut::Split;
 use super::groups::{Groups, Need, sizes};
 use crate::base::buffer::{Buffer, zeroed_vec};
 use crate::base::error::Result;
-use crate::base::pages::Scratch;
+use crate::base::pages::{STREAMED, Scratch};
 use crate::base::parallel;
 use crate::base::strided::Strided;
 use crate::engine::convert;
@@ -205,13 +205,15 @@ impl Terms<'_> {
     /// One table, of which every thread fills a part.
     fn cut(&self, positions: usize, counted: usize) -> Result<(Buffer, Vec<u32>)> {
         let width = self.fold.typing.acc.size();
+        let mut counts = zeroed_vec::<u32>(counted);
+        if self.is_scattered(positions) {
+            let fill = |acc: &mut [u8]| self.by_stretches(positions, acc, &mut counts);
+            let acc = Buffer::filled(self.size * width, width, fill)?;
+            return Ok((acc, counts));
+        }
         let Cuts { ends, are_near } = self.cuts(positions);
         let extents = if are_near && self.rows.is_none() { self.extents(positions) } else { Vec::new() };
-        let mut counts = zeroed_vec::<u32>(counted);
         let acc = Buffer::filled(self.size * width, width, |mut acc| {
-            if self.is_scattered(positions) {
-                return self.by_stretches(positions, acc, &mut counts);
-            }
             let (mut counts, mut start, mut first) = (&mut counts[..], 0, 0);
             let mut parts = Vec::with_capacity(ends.len());
             for End { key, term } in ends {
@@ -233,10 +235,11 @@ impl Terms<'_> {
         Ok((acc, counts))
     }
 
-    /// Whether terms that follow each other go to places far from each other, in a table that is in no near cache, and several threads share
-    /// it: one alone is as quick where it asks for places ahead.
+    /// Whether terms that follow each other go to places far from each other, in a table that is in no cache, and several threads share
+    /// it: one alone is as quick where it asks for places ahead, and so are several where the last cache holds the table.
     fn is_scattered(&self, positions: usize) -> bool {
-        let is_large = self.size > CUT && positions >= CUT && parallel::threads() > 1;
+        let is_large =
+            self.size * self.fold.typing.acc.size() >= STREAMED && positions >= CUT && parallel::threads() > 1;
         if !is_large || self.keys.leading().is_some() || self.rows.is_some() {
             return false;
         }
