@@ -18,11 +18,9 @@ const SHORT: Duration = Duration::from_millis(4);
 const SAMPLE: f64 = 0.02;
 /// ... but not more often than this.
 const MOST_REPEATS: usize = 200;
-/// Samples at least of a run that is affordable: the first one takes fresh memory, beside the result that is kept, and is not to
-/// be half of the median.
+/// Samples at least of a run that is affordable.
 const FEWEST: usize = 4;
-
-/// A call shorter than this is sampled at least twice.
+/// A call longer than this is not sampled for the sake of their number.
 const AFFORDABLE: Duration = Duration::from_secs(4);
 /// The kernel's `USER_HZ`, in which `/proc` counts processor time.
 const TICKS_PER_SECOND: f64 = 100.0;
@@ -50,12 +48,17 @@ pub struct Measurement {
     pub recycled: f64,
     /// Pages that the system had to provide, ordinary or huge, per call.
     pub faults: f64,
-    /// The result of the first call.
-    pub result: Tensor,
+    /// What `check` says of the first call's result, which is gone before the samples begin: they take its memory.
+    pub checked: f64,
 }
 
 /// Measures `run` with at most `samples` samples.
-pub fn measure(run: &mut Run, threads: usize, samples: usize) -> Outcome<Measurement> {
+pub fn measure(
+    run: &mut Run,
+    threads: usize,
+    samples: usize,
+    check: fn(&Tensor) -> Outcome<f64>,
+) -> Outcome<Measurement> {
     wait_for_quiet(threads)?;
     let before = memory_kb("VmRSS")?;
     fs::write("/proc/self/clear_refs", "5")?;
@@ -63,6 +66,8 @@ pub fn measure(run: &mut Run, threads: usize, samples: usize) -> Outcome<Measure
     let result = run()?;
     let first = start.elapsed();
     let peak = memory_kb("VmHWM")?.saturating_sub(before);
+    let checked = check(&result)?;
+    drop(result);
 
     let repeats =
         if first < SHORT { ((SAMPLE / first.as_secs_f64().max(1e-7)) as usize).clamp(1, MOST_REPEATS) } else { 1 };
@@ -97,7 +102,7 @@ pub fn measure(run: &mut Run, threads: usize, samples: usize) -> Outcome<Measure
         peak_mb: peak as f64 / 1024.0,
         recycled: hits as f64 / (hits + misses).max(1) as f64,
         faults: faults / calls,
-        result,
+        checked,
     })
 }
 

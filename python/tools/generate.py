@@ -41,6 +41,14 @@ def plain(doc):
     return doc if doc.endswith(".") else doc + "."
 
 
+def told(entry, parameters):
+    """The documentation of a function, with the names that its parameters have here."""
+    theirs = ["self"] * entry.takes_self + [name for name, _ in entry.parameters]
+    ours = dict(zip(theirs, names(parameters))) if len(theirs) == len(names(parameters)) else {}
+    code = lambda found: re.sub(r"\b[a-z]\w*\b", lambda word: ours.get(word.group(), word.group()), found.group())
+    return re.sub(r"`[^`]*`", code, plain(entry.doc))
+
+
 def signatures(entries):
     """Every function: its name, parameters, expression, entry."""
     by_name = {e.name: e for e in entries}
@@ -122,7 +130,7 @@ def ops_module(entries):
     for name, parameters, expression, entry in functions:
         expression = expression or f"_{name}({', '.join(names(parameters))})"
         out.append(f"\ndef {name}({typed(parameters, entry)}) -> {result(name, entry)}:\n")
-        out.append(f'    """{plain(entry.doc)}"""\n    return {expression}\n\n')
+        out.append(f'    """{told(entry, parameters)}"""\n    return {expression}\n\n')
     out += [f"\n{long} = {short}" for short, long in ALIASES.items()]
     listed = sorted([f[0] for f in functions] + list(ALIASES.values()))
     methods = sorted({f[0] for f in functions if f[3].takes_self} | set(ALIASES.values()))
@@ -143,7 +151,7 @@ def stubs(entries):
         elif rest == "/":
             rest = ""
         rest = f", {rest}" if rest else ""
-        out.append(f"    def {name}(self{rest}) -> {result(name, entry)}:\n        \"\"\"{plain(entry.doc)}\"\"\"\n")
+        out.append(f"    def {name}(self{rest}) -> {result(name, entry)}:\n        \"\"\"{told(entry, parameters)}\"\"\"\n")
     out += [f"    {long} = {short}\n" for short, long in ALIASES.items()]
     return template.replace("    # METHODS\n", "".join(out))
 
