@@ -254,7 +254,7 @@ binary_table! { $
             [Where [LogicalAnd [Eq a 0.0] [Eq b 0.0]] 0.0 [Div b [Add [Square a] [Square b]]]],
             [Where [LogicalAnd [Eq a 0.0] [Eq b 0.0]] 0.0 [Neg [Div a [Add [Square a] [Square b]]]]]
         ),
-        kernels: { float => |a, b| a.atan2(b) }
+        kernels: { f32: simd::atan2_f32, f64: simd::atan2_f64 }
     }
     /// `sqrt(a * a + b * b)` without needless overflow.
     Hypot {
@@ -278,14 +278,14 @@ binary_table! { $
     Logaddexp {
         name: logaddexp, symbol: None, domain: Any, typing: inexact_real, commutative: true, annihilators: [],
         derivatives: ([Sigmoid [Sub a b]], [Sigmoid [Sub b a]]),
-        kernels: { float => |a, b| a.precisely2(b, special::logaddexp) }
+        kernels: { f32: simd::logaddexp_f32, f64: simd::logaddexp_f64 }
     }
     /// `a * log(b)`, and 0 for `a = 0`, but NaN for NaN.
     Xlogy {
         name: xlogy, symbol: None, domain: Any, typing: inexact_real, commutative: false,
         annihilators: [Annihilator { element: 0, side: Side::Left, exact: false }],
         derivatives: ((pull [Where [LogicalAnd [Eq a 0.0] [Le b 0.0]] 0.0 [Xlogy g b]]), [Div a b]),
-        kernels: { float => |a, b| a.precisely2(b, special::xlogy) }
+        kernels: { f32: simd::xlogy_f32, f64: simd::xlogy_f64 }
     }
     /// The step function: 0 for `a` below 0 or NaN, `b` for 0, 1 above.
     Heaviside {

@@ -5,8 +5,13 @@
 //! IEEE operations as the scalar code for the rest of a block, and both vector widths do the same.
 
 mod ahead;
-mod elementary;
+mod angles;
+mod arc;
+mod error;
+mod exponential;
 mod level;
+mod logarithm;
+mod pairs;
 mod past;
 mod power;
 #[cfg(target_arch = "x86_64")]
@@ -20,13 +25,17 @@ pub(crate) use level::{
     Loop, run as vectorised, run_above as vectorised_above, run_narrow as narrowly_vectorised,
     run_narrow_above as narrowly_vectorised_above,
 };
+pub use pairs::{atan2_f32, atan2_f64, logaddexp_f32, logaddexp_f64, pow_f32, pow_f64, xlogy_f32, xlogy_f64};
 pub use past::copy_past_caches;
-pub use power::{pow_f32, pow_f64};
 
 use std::marker::PhantomData;
 
 use crate::dtype::Element;
-use elementary::{Atan, Expm1, Log, Log1p, Tanh};
+use angles::{Cos, Sin, Tan};
+use arc::{Acos, Asin, Atan};
+use error::{Erf, Erfc, Gelu};
+use exponential::{Cosh, Elu, Exp, Exp2, Expm1, Sigmoid, Silu, Sinh, Softsign, Tanh};
+use logarithm::{Acosh, Asinh, Atanh, Log, Log1p, Log2, Log10, Logit, Softplus};
 
 /// A function of a float whose common case is branch-free arithmetic with fused multiply-adds.
 trait Function {
@@ -153,214 +162,6 @@ fn polynomial<const N: usize>(x: f64, coefficients: &[f64; N]) -> f64 {
     sum
 }
 
-/// The quadrant of `x` (modulo 4, in the low bits) and what is left of it, as a sum of two floats, the
-/// first within ±π/4 and the second below its rounding. Cody and Waite's reduction: π/2 in three floats,
-/// of which the first product cancels without rounding.
-#[inline(always)]
-fn reduce_angle(x: f64) -> (u64, f64, f64) {
-    const FRAC_PI_2: [f64; 3] = [std::f64::consts::FRAC_PI_2, 6.123_233_995_736_766e-17, -1.497_384_904_859_169_8e-33];
-    let shifted = x.mul_add(std::f64::consts::FRAC_2_PI, ROUND);
-    let n = -(shifted - ROUND); // less the quadrant
-    let first = n.mul_add(FRAC_PI_2[0], x);
-    // The second product may cancel the first difference: keep the error of both steps (Knuth's sum).
-    let product = n * FRAC_PI_2[1];
-    let high = first + product;
-    let moved = high - first;
-    let lost = (first - (high - moved)) + (product - moved) + n.mul_add(FRAC_PI_2[1], -product);
-    (shifted.to_bits(), high, n.mul_add(FRAC_PI_2[2], lost))
-}
-
-/// The sine of `x + low` for `x` within ±π/4: the polynomial of fdlibm's `__kernel_sin`.
-#[inline(always)]
-fn sin_polynomial(x: f64, low: f64) -> f64 {
-    const FIRST: f64 = -0.166_666_666_666_666_32;
-    const REST: [f64; 5] = [
-        8.333_333_333_322_49e-3,
-        -1.984_126_982_985_795e-4,
-        2.755_731_370_707_006_8e-6,
-        -2.505_076_025_340_686_3e-8,
-        1.589_690_995_211_55e-10,
-    ];
-    let square = x * x;
-    let cube = square * x;
-    let tail = 0.5f64.mul_add(low, -(cube * polynomial(square, &REST)));
-    x - cube.mul_add(-FIRST, square.mul_add(tail, -low))
-}
-
-/// The cosine of `x + low` for `x` within ±π/4: the polynomial of fdlibm's `__kernel_cos`.
-#[inline(always)]
-fn cos_polynomial(x: f64, low: f64) -> f64 {
-    const REST: [f64; 6] = [
-        4.166_666_666_666_66e-2,
-        -1.388_888_888_887_411e-3,
-        2.480_158_728_947_673e-5,
-        -2.755_731_435_139_066_3e-7,
-        2.087_572_321_298_175e-9,
-        -1.135_964_755_778_819_5e-11,
-    ];
-    let square = x * x;
-    let half = 0.5 * square;
-    let head = 1.0 - half;
-    let tail = square.mul_add(square * polynomial(square, &REST), -(x * low));
-    head + (((1.0 - head) - half) + tail)
-}
-
-/// The sine of the angle moved on by `quadrants`.
-#[inline(always)]
-fn sine(x: f64, quadrants: u64) -> f64 {
-    let (quadrant, x, low) = reduce_angle(x);
-    let quadrant = quadrant.wrapping_add(quadrants);
-    let (sin, cos) = (sin_polynomial(x, low), cos_polynomial(x, low));
-    let value = if quadrant & 1 == 0 { sin } else { cos };
-    f64::from_bits(value.to_bits() ^ ((quadrant & 2) << 62))
-}
-
-/// `-n` of `2^n`, the power of two that is nearest to `e` to the power of `x`, and that power.
-#[inline(always)]
-fn power_of_two(x: f64) -> (f64, f64) {
-    let shifted = x.mul_add(std::f64::consts::LOG2_E, ROUND);
-    (-(shifted - ROUND), f64::from_bits(shifted.to_bits().wrapping_add(1023) << 52))
-}
-
-/// ln(2) in two floats.
-const LN_2: [f64; 2] = [std::f64::consts::LN_2, 2.319_046_813_846_299_6e-17];
-
-/// The parts of `e` to the power of `x`: `2^n`, and what a Taylor polynomial within ±ln(2)/2, where its 14 terms suffice, has
-/// beyond the one, as a sum of two floats.
-#[inline(always)]
-fn exponent(x: f64) -> (f64, f64, f64) {
-    let (n, power) = power_of_two(x);
-    let first = n.mul_add(LN_2[0], x);
-    let high = n.mul_add(LN_2[1], first);
-    let low = n.mul_add(LN_2[1], first - high);
-    (power, high, beyond_one(high, low))
-}
-
-/// `e` to the power of `x + low`, where `low` is small but may be greater than the rounding of `x`.
-#[inline(always)]
-fn reduced_exponential(x: f64, low: f64) -> f64 {
-    let (n, power) = power_of_two(x);
-    let first = n.mul_add(LN_2[0], x);
-    // Either may be the greater: Knuth's sum.
-    let second = n.mul_add(LN_2[1], low);
-    let high = first + second;
-    let moved = high - first;
-    let low = (first - (high - moved)) + (second - moved);
-    (1.0 + (high + beyond_one(high, low))) * power
-}
-
-/// `1 / k!` from `k = first` on: factorials of so few are exact.
-const fn inverse_factorials<const N: usize>(first: usize) -> [f64; N] {
-    let (mut terms, mut factorial, mut k) = ([0.0; N], 1.0, 0);
-    while k < first + N {
-        if k > 1 {
-            factorial *= k as f64;
-        }
-        if k >= first {
-            terms[k - first] = 1.0 / factorial;
-        }
-        k += 1;
-    }
-    terms
-}
-
-/// What `e` to the power of `high + low` has beyond `1 + high`, by a Taylor polynomial.
-#[inline(always)]
-fn beyond_one(high: f64, low: f64) -> f64 {
-    const TERMS: [f64; 12] = inverse_factorials(2);
-    (high * high).mul_add(polynomial(high, &TERMS), low)
-}
-
-/// `e` to the power of `x`.
-#[inline(always)]
-fn exponential(x: f64) -> f64 {
-    let (power, high, tail) = exponent(x);
-    (1.0 + (high + tail)) * power
-}
-
-/// `e` to the power of `x`, where `f32` is wanted: eleven terms of the series.
-#[inline(always)]
-fn exponential_narrow(x: f64) -> f64 {
-    const TERMS: [f64; 11] = inverse_factorials(0);
-    let (n, power) = power_of_two(x);
-    polynomial(n.mul_add(LN_2[0], x), &TERMS) * power
-}
-
-/// Reducing a larger angle takes π to more digits.
-const LARGE_ANGLE: f64 = 1_048_576.0;
-
-/// Up to here results and powers of two stay normal numbers.
-const LARGE_EXPONENT: f64 = 708.0;
-
-struct Sin;
-impl Function for Sin {
-    #[inline(always)]
-    fn within(x: f64) -> bool {
-        x.abs() <= LARGE_ANGLE
-    }
-    #[inline(always)]
-    fn fast(x: f64) -> f64 {
-        sine(x, 0)
-    }
-    fn exact(x: f64) -> f64 {
-        x.sin()
-    }
-}
-
-struct Cos;
-impl Function for Cos {
-    #[inline(always)]
-    fn within(x: f64) -> bool {
-        x.abs() <= LARGE_ANGLE
-    }
-    #[inline(always)]
-    fn fast(x: f64) -> f64 {
-        sine(x, 1)
-    }
-    fn exact(x: f64) -> f64 {
-        x.cos()
-    }
-}
-
-struct Exp;
-impl Function for Exp {
-    #[inline(always)]
-    fn within(x: f64) -> bool {
-        x.abs() <= LARGE_EXPONENT
-    }
-    #[inline(always)]
-    fn fast(x: f64) -> f64 {
-        exponential(x)
-    }
-    #[inline(always)]
-    fn fast_narrow(x: f64) -> f64 {
-        exponential_narrow(x)
-    }
-    fn exact(x: f64) -> f64 {
-        x.exp()
-    }
-}
-
-struct Sigmoid;
-impl Function for Sigmoid {
-    #[inline(always)]
-    fn within(x: f64) -> bool {
-        x.abs() <= LARGE_EXPONENT
-    }
-    #[inline(always)]
-    fn fast(x: f64) -> f64 {
-        1.0 / (1.0 + exponential(-x))
-    }
-    #[inline(always)]
-    fn fast_narrow(x: f64) -> f64 {
-        1.0 / (1.0 + exponential_narrow(-x))
-    }
-    fn exact(x: f64) -> f64 {
-        // Below the limit `exp(-x)` may overflow where the result is subnormal; the 1 is nothing beside it.
-        if x < -LARGE_EXPONENT { x.exp() } else { 1.0 / (1.0 + (-x).exp()) }
-    }
-}
-
 macro_rules! functions {
     ($($function:ident, $what:literal: $f32:ident $f64:ident;)+) => {$(
         #[doc = concat!("The ", $what, " of a block of `f32`: computed in `f64` and rounded once.")]
@@ -377,13 +178,32 @@ macro_rules! functions {
 functions! {
     Sin, "sine": sin_f32 sin_f64;
     Cos, "cosine": cos_f32 cos_f64;
-    Exp, "exponential": exp_f32 exp_f64;
-    Sigmoid, "logistic sigmoid": sigmoid_f32 sigmoid_f64;
-    Log, "natural logarithm": log_f32 log_f64;
-    Log1p, "logarithm of one more": log1p_f32 log1p_f64;
-    Expm1, "exponential less one": expm1_f32 expm1_f64;
-    Tanh, "hyperbolic tangent": tanh_f32 tanh_f64;
+    Tan, "tangent": tan_f32 tan_f64;
+    Asin, "inverse sine": asin_f32 asin_f64;
+    Acos, "inverse cosine": acos_f32 acos_f64;
     Atan, "inverse tangent": atan_f32 atan_f64;
+    Exp, "exponential": exp_f32 exp_f64;
+    Exp2, "power of two": exp2_f32 exp2_f64;
+    Expm1, "exponential less one": expm1_f32 expm1_f64;
+    Log, "natural logarithm": log_f32 log_f64;
+    Log2, "logarithm to base 2": log2_f32 log2_f64;
+    Log10, "logarithm to base 10": log10_f32 log10_f64;
+    Log1p, "logarithm of one more": log1p_f32 log1p_f64;
+    Sinh, "hyperbolic sine": sinh_f32 sinh_f64;
+    Cosh, "hyperbolic cosine": cosh_f32 cosh_f64;
+    Tanh, "hyperbolic tangent": tanh_f32 tanh_f64;
+    Asinh, "inverse hyperbolic sine": asinh_f32 asinh_f64;
+    Acosh, "inverse hyperbolic cosine": acosh_f32 acosh_f64;
+    Atanh, "inverse hyperbolic tangent": atanh_f32 atanh_f64;
+    Sigmoid, "logistic sigmoid": sigmoid_f32 sigmoid_f64;
+    Logit, "inverse of the sigmoid": logit_f32 logit_f64;
+    Softplus, "logarithm of one more than the exponential": softplus_f32 softplus_f64;
+    Softsign, "quotient by one more than its magnitude": softsign_f32 softsign_f64;
+    Silu, "product with its sigmoid": silu_f32 silu_f64;
+    Gelu, "product with the normal distribution": gelu_f32 gelu_f64;
+    Elu, "exponential linear unit": elu_f32 elu_f64;
+    Erf, "error function": erf_f32 erf_f64;
+    Erfc, "complementary error function": erfc_f32 erfc_f64;
 }
 
 /// Rounding functions: one instruction where the CPU has SSE4.1, a call per element else.

@@ -1,12 +1,13 @@
 //! Powers of floats: the logarithm as a sum of two floats, times the exponent, through the exponential.
 
-use super::elementary::{LN_2, logarithm as plain_logarithm, split};
-use super::{Float, Level, Loop, exponential_narrow, level, polynomial, reduced_exponential, vectorised};
-use crate::groups::{Parts, each};
+use super::exponential::{exponential_narrow, reduced_exponential};
+use super::logarithm::{LN_2, logarithm as plain_logarithm, split};
+use super::pairs::Function2;
+use super::{Float, polynomial};
 
 /// The natural logarithm of a positive normal number, as a sum of two floats, within 2^-65 of itself.
 #[inline(always)]
-fn logarithm(x: f64) -> (f64, f64) {
+pub(super) fn logarithm(x: f64) -> (f64, f64) {
     /// 1/3 in two floats.
     const THIRD: [f64; 2] = [1.0 / 3.0, 1.850_371_707_708_594e-17];
     /// What follows in the series of the inverse hyperbolic tangent.
@@ -91,77 +92,33 @@ fn slowly(x: f64, y: f64) -> f64 {
     if y == 2.0 { x * x } else { x.powf(y) }
 }
 
-/// Elements between two looks for what [`power`] does not hold for.
-const CHUNK: usize = 256;
-
-struct Powers<'a, T> {
-    x: &'a [T],
-    y: &'a [T],
-    out: &'a mut [T],
-}
-
-impl<T: Float> Loop for Powers<'_, T> {
-    type Output = ();
+pub(super) struct Pow;
+impl Function2 for Pow {
     #[inline(always)]
-    fn run(self) {
-        let (all_x, all_y) = (Parts::<T, CHUNK>::of(self.x), Parts::<T, CHUNK>::of(self.y));
-        for (i, out) in self.out.chunks_mut(CHUNK).enumerate() {
-            let (x, y) = (all_x.part(i * CHUNK, out.len()), all_y.part(i * CHUNK, out.len()));
-            if y.iter().fold(true, |all, y| all & (y.wide() == 2.0)) {
-                out.iter_mut().zip(x).for_each(|(out, x)| *out = T::round(x.wide() * x.wide()));
-                continue;
-            }
-            let mut held = [1u8; CHUNK];
-            let mut all = 1;
-            for (((out, x), y), held) in out.iter_mut().zip(x).zip(y).zip(&mut held) {
-                let (value, holds) = if const { size_of::<T>() == 4 } {
-                    power(x.wide(), y.wide(), raised_narrow)
-                } else {
-                    power(x.wide(), y.wide(), raised)
-                };
-                *out = T::round(value);
-                *held = u8::from(holds);
-                all &= *held;
-            }
-            if all == 0 {
-                repair(x, y, out, &held);
-            }
+    fn fast(x: f64, y: f64) -> (f64, bool) {
+        power(x, y, raised)
+    }
+    #[inline(always)]
+    fn fast_narrow(x: f64, y: f64) -> (f64, bool) {
+        power(x, y, raised_narrow)
+    }
+    fn exact(x: f64, y: f64) -> f64 {
+        slowly(x, y)
+    }
+    #[inline(always)]
+    fn shortly<T: Float>(x: &[T], y: &[T], out: &mut [T]) -> bool {
+        let are_squares = y.iter().fold(true, |all, y| all & (y.wide() == 2.0));
+        if are_squares {
+            out.iter_mut().zip(x).for_each(|(out, x)| *out = T::round(x.wide() * x.wide()));
         }
+        are_squares
     }
-}
-
-#[cold]
-#[inline(never)]
-fn repair<T: Float>(x: &[T], y: &[T], out: &mut [T], held: &[u8; CHUNK]) {
-    for (((out, x), y), _) in out.iter_mut().zip(x).zip(y).zip(held).filter(|(_, held)| **held == 0) {
-        *out = T::round(slowly(x.wide(), y.wide()));
-    }
-}
-
-fn apply<T: Float>(x: &[u8], y: &[u8], out: &mut [u8]) {
-    let (x, y, out) = (T::from_bytes(x), T::from_bytes(y), T::from_bytes_mut(out));
-    if level() > Level::Baseline || cfg!(any(target_arch = "aarch64", target_feature = "fma")) {
-        vectorised(Powers { x, y, out });
-    } else {
-        each(x, y, out, |x: T, y: T| T::round(slowly(x.wide(), y.wide())));
-    }
-}
-
-/// Each of a block of `f32` to the power of each of another: computed in `f64` and rounded once.
-pub fn pow_f32(x: &[u8], y: &[u8], out: &mut [u8]) {
-    apply::<f32>(x, y, out);
-}
-
-/// Each of a block of `f64` to the power of each of another.
-pub fn pow_f64(x: &[u8], y: &[u8], out: &mut [u8]) {
-    apply::<f64>(x, y, out);
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::level::run_at;
     use super::super::tests::{Random, ulps};
-    use super::*;
+    use super::super::{pow_f32, pow_f64};
     use crate::dtype::Element;
 
     fn run64(x: &[f64], y: &[f64]) -> Vec<f64> {
@@ -271,22 +228,5 @@ mod tests {
             p == exact || (p.is_nan() && exact.is_nan())
         };
         assert!(out.iter().zip(x.iter().zip(&y)).filter(|(p, (x, y))| !same(**p, **x, **y)).count() <= 2);
-    }
-
-    #[test]
-    fn places_and_vector_widths_agree() {
-        let mut random = Random(7);
-        let x: Vec<f64> = (0..1001).map(|i| if i % 97 == 0 { 0.0 } else { random.within(9.0) }).collect();
-        let y: Vec<f64> = (0..1001).map(|i| if i % 3 == 0 { f64::from(i % 7) } else { random.within(90.0) }).collect();
-        let at = |level, range: std::ops::Range<usize>| {
-            let mut out = vec![0.0; range.len()];
-            run_at(level, Powers { x: &x[range.clone()], y: &y[range], out: &mut out });
-            out.into_iter().map(f64::to_bits).collect::<Vec<u64>>()
-        };
-        let whole = at(Level::Avx512, 0..1001);
-        assert_eq!(at(Level::Avx2, 0..1001), whole);
-        for start in [1, 7, 250, 990] {
-            assert_eq!(at(Level::Avx512, start..start + 9), whole[start..start + 9]);
-        }
     }
 }

@@ -1,4 +1,7 @@
+use std::f64::consts::{FRAC_PI_2, PI};
+
 use super::*;
+use crate::unary::special;
 
 /// A small generator (splitmix64): tests need spread, not quality.
 pub(super) struct Random(pub(super) u64);
@@ -43,16 +46,36 @@ pub(super) fn ulps(a: f64, b: f64) -> u64 {
 /// A kernel, the function it computes, and how many ulps lie between.
 type Claim = (Block, fn(f64) -> f64, u64);
 
-const FUNCTIONS: [Claim; 9] = [
+/// The standard library's functions where it has them; those of [`special`] are compared with values of 50 digits elsewhere.
+const FUNCTIONS: [Claim; 28] = [
     (sin_f64, f64::sin, 1),
     (cos_f64, f64::cos, 1),
+    (tan_f64, f64::tan, 2),
     (exp_f64, f64::exp, 1),
-    (sigmoid_f64, |x| if x < -700.0 { x.exp() } else { 1.0 / (1.0 + (-x).exp()) }, 4),
-    (log_f64, f64::ln, 1),
-    (log1p_f64, f64::ln_1p, 2),
+    (exp2_f64, f64::exp2, 1),
     (expm1_f64, f64::exp_m1, 1),
+    (log_f64, f64::ln, 1),
+    (log2_f64, f64::log2, 2),
+    (log10_f64, f64::log10, 2),
+    (log1p_f64, f64::ln_1p, 2),
+    (sinh_f64, f64::sinh, 3),
+    (cosh_f64, f64::cosh, 2),
     (tanh_f64, f64::tanh, 3),
+    (asin_f64, f64::asin, 1),
+    (acos_f64, f64::acos, 1),
     (atan_f64, f64::atan, 1),
+    (asinh_f64, special::asinh, 3),
+    (acosh_f64, special::acosh, 3),
+    (atanh_f64, special::atanh, 3),
+    (sigmoid_f64, |x| if x < -700.0 { x.exp() } else { 1.0 / (1.0 + (-x).exp()) }, 4),
+    (logit_f64, special::logit, 3),
+    (softplus_f64, special::softplus, 3),
+    (softsign_f64, special::softsign, 0),
+    (silu_f64, special::silu, 4),
+    (gelu_f64, special::gelu, 6),
+    (elu_f64, |x| if x < 0.0 { x.exp_m1() } else { x }, 1),
+    (erf_f64, special::erf, 2),
+    (erfc_f64, special::erfc, 4),
 ];
 
 #[test]
@@ -71,11 +94,11 @@ fn within_ulps_of_std() {
 fn near_multiples_of_half_pi() {
     let x: Vec<f64> = (0..600_000i64)
         .flat_map(|n| {
-            let x = n as f64 * std::f64::consts::FRAC_PI_2;
+            let x = n as f64 * FRAC_PI_2;
             [x, x.next_up(), -x.next_down(), (n as f64 * std::f64::consts::FRAC_PI_4)]
         })
         .collect();
-    for (block, exact, limit) in [FUNCTIONS[0], FUNCTIONS[1]] {
+    for (block, exact, limit) in [FUNCTIONS[0], FUNCTIONS[1], FUNCTIONS[2]] {
         let worst = run64(block, &x).iter().zip(&x).map(|(&y, &x)| (ulps(y, exact(x)), x)).max_by_key(|w| w.0);
         assert!(worst.is_some_and(|(w, _)| w <= limit), "{worst:?}");
     }
@@ -85,15 +108,46 @@ fn near_multiples_of_half_pi() {
 fn special_values() {
     let inf = f64::INFINITY;
     let x = [0.0, -0.0, inf, -inf, f64::NAN, 5e-324, -1e-310, 709.0, 710.0, -740.0, -746.0, 1e22, f64::MAX, -708.5];
-    for (block, exact, _) in FUNCTIONS {
+    for (block, exact, limit) in FUNCTIONS {
+        for (y, x) in run64(block, &x).into_iter().zip(x) {
+            let exact = exact(x);
+            // Ends and what is beyond them exactly; in between is what the other tests are about.
+            let limit = if exact.is_normal() && exact.abs() != x.abs() { limit } else { 0 };
+            assert!(ulps(y, exact) <= limit, "f({x}) = {y}, not {exact}");
+            assert!(y.is_nan() || y.is_sign_negative() == exact.is_sign_negative(), "f({x}) = {y}, not {exact}");
+        }
+    }
+    for (block, exact) in [
+        (sin_f64 as Block, f64::sin as fn(f64) -> f64),
+        (cos_f64, f64::cos),
+        (exp_f64, f64::exp),
+        (log_f64, f64::ln),
+        (log1p_f64, f64::ln_1p),
+        (expm1_f64, f64::exp_m1),
+        (tanh_f64, f64::tanh),
+        (atan_f64, f64::atan),
+    ] {
         for (y, x) in run64(block, &x).into_iter().zip(x) {
             assert!(ulps(y, exact(x)) == 0, "f({x}) = {y}, not {}", exact(x));
         }
     }
-    for block in [sin_f64, log1p_f64, expm1_f64, tanh_f64, atan_f64] {
+    for block in [
+        sin_f64, tan_f64, log1p_f64, expm1_f64, sinh_f64, tanh_f64, asin_f64, atan_f64, asinh_f64, atanh_f64, erf_f64,
+        silu_f64, gelu_f64, elu_f64,
+    ] {
         assert!(run64(block, &[-0.0])[0].is_sign_negative());
     }
-    assert_eq!(run64(log_f64, &[1.0, 0.0, -1.0])[..2], [0.0, f64::NEG_INFINITY]);
+    for block in [log_f64, log2_f64, log10_f64] {
+        assert_eq!(run64(block, &[1.0, 0.0, -1.0])[..2], [0.0, f64::NEG_INFINITY]);
+    }
+    assert_eq!(run64(asin_f64, &[1.0, -1.0]), [FRAC_PI_2, -FRAC_PI_2]);
+    assert_eq!(run64(acos_f64, &[1.0, 0.0, -1.0]), [0.0, FRAC_PI_2, PI]);
+    assert!(run64(asin_f64, &[1.0f64.next_up()])[0].is_nan() && run64(acos_f64, &[-1.5])[0].is_nan());
+    assert_eq!(run64(acosh_f64, &[1.0]), [0.0]);
+    assert_eq!(run64(atanh_f64, &[1.0, -1.0]), [inf, -inf]);
+    assert_eq!(run64(erf_f64, &[inf, -inf, 7.0]), [1.0, -1.0, 1.0]);
+    assert_eq!(run64(erfc_f64, &[inf, -inf, 0.0, -9.0]), [0.0, 2.0, 1.0, 2.0]);
+    assert_eq!(run64(gelu_f64, &[-40.0, 40.0, 1e300]), [-0.0, 40.0, 1e300]);
     assert_eq!(run64(log1p_f64, &[-1.0, (-1.0f64).next_up()]), [f64::NEG_INFINITY, (2f64.powi(-53)).ln()]);
     assert_eq!(run64(tanh_f64, &[400.0, -30.0]), [1.0, -1.0]);
 }
@@ -101,17 +155,36 @@ fn special_values() {
 #[test]
 fn singles_are_rounded_once() {
     let mut random = Random(2);
-    let mut x: Vec<f32> = (0..200_000).map(|_| random.within(200.0) as f32).collect();
+    let mut x: Vec<f32> = (0..100_000).map(|_| random.within(200.0) as f32).collect();
+    x.extend((0..100_000).map(|i| random.within([1.0, 1.0, 4.0, 12.0, 1e-3][i % 5]) as f32));
     x.extend([0.0, f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::MAX, -103.5, 88.8, 3e7]);
     for (block, exact) in [
         (sin_f32 as Block, f64::sin as fn(f64) -> f64),
         (cos_f32, f64::cos),
+        (tan_f32, f64::tan),
         (exp_f32, f64::exp),
-        (log_f32, f64::ln),
-        (log1p_f32, f64::ln_1p),
+        (exp2_f32, f64::exp2),
         (expm1_f32, f64::exp_m1),
+        (log_f32, f64::ln),
+        (log2_f32, f64::log2),
+        (log10_f32, f64::log10),
+        (log1p_f32, f64::ln_1p),
+        (sinh_f32, f64::sinh),
+        (cosh_f32, f64::cosh),
         (tanh_f32, f64::tanh),
+        (asin_f32, f64::asin),
+        (acos_f32, f64::acos),
         (atan_f32, f64::atan),
+        (asinh_f32, special::asinh),
+        (acosh_f32, special::acosh),
+        (atanh_f32, special::atanh),
+        (logit_f32, special::logit),
+        (softplus_f32, special::softplus),
+        (softsign_f32, special::softsign),
+        (silu_f32, special::silu),
+        (gelu_f32, special::gelu),
+        (erf_f32, special::erf),
+        (erfc_f32, special::erfc),
     ] {
         let y = run32(block, &x);
         let wrong = y.iter().zip(&x).filter(|&(&y, &x)| {
@@ -120,6 +193,18 @@ fn singles_are_rounded_once() {
         });
         assert!(wrong.count() <= 2, "more than ties that the last bit of f64 decides");
     }
+}
+
+#[test]
+fn powers_of_two_and_ten_are_exact() {
+    let of_two: Vec<f64> = (-1022..=1023).map(|k| 2f64.powi(k)).collect();
+    let exponents: Vec<f64> = (-1022..=1023).map(f64::from).collect();
+    assert_eq!(run64(log2_f64, &of_two), exponents);
+    assert_eq!(run64(exp2_f64, &exponents), of_two);
+    let of_ten: Vec<f64> = (0..23).map(|k| format!("1e{k}").parse().unwrap()).collect();
+    assert_eq!(run64(log10_f64, &of_ten), (0..23).map(f64::from).collect::<Vec<_>>());
+    let singles: Vec<f32> = of_ten.iter().take(11).map(|&x| x as f32).collect();
+    assert_eq!(run32(log10_f32, &singles), (0..11u8).map(f32::from).collect::<Vec<_>>());
 }
 
 /// Every element has the same bits whatever block it is in, and whatever its place.
@@ -152,15 +237,14 @@ fn vector_widths_agree() {
     }
     let mut random = Random(4);
     let x: Vec<f64> = (0..10_001).map(|_| random.within(700.0)).collect();
-    check::<Sin>(&x);
-    check::<Cos>(&x);
-    check::<Exp>(&x);
-    check::<Sigmoid>(&x);
-    check::<Log>(&x);
-    check::<Log1p>(&x);
-    check::<Expm1>(&x);
-    check::<Tanh>(&x);
-    check::<Atan>(&x);
+    for of in [1.0, 1e-2, 1e-3] {
+        let x: Vec<f64> = x.iter().map(|x| x * of).collect();
+        macro_rules! check {
+            ($($function:ident)+) => { $(check::<$function>(&x);)+ };
+        }
+        check!(Sin Cos Tan Asin Acos Atan Exp Exp2 Expm1 Log Log2 Log10 Log1p Sinh Cosh Tanh Asinh Acosh Atanh);
+        check!(Sigmoid Logit Softplus Softsign Silu Gelu Elu Erf Erfc);
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Ops of one operand: the table, and what it says about each op.
 
-mod coefficients;
+pub(crate) mod coefficients;
 pub(crate) mod complex;
 pub mod special;
 #[cfg(test)]
@@ -152,7 +152,8 @@ unary_table! { $
     /// `2` to the power of `x`.
     Exp2 { name: exp2, domain: Any, typing: inexact,
         derivative: [Mul LN_2 y], kernels: {
-        float => |x| x.exp2(),
+        f32: simd::exp2_f32,
+        f64: simd::exp2_f64,
         complex => |x| x.through(complex::exp2),
     } }
     /// `exp(x) - 1`, accurate near 0.
@@ -172,13 +173,15 @@ unary_table! { $
     /// The logarithm to base 2.
     Log2 { name: log2, domain: Positive, typing: inexact,
         derivative: [Div LOG2_E x], kernels: {
-        float => |x| x.log2(),
+        f32: simd::log2_f32,
+        f64: simd::log2_f64,
         complex => |x| x.through(complex::log2),
     } }
     /// The logarithm to base 10.
     Log10 { name: log10, domain: Positive, typing: inexact,
         derivative: [Div LOG10_E x], kernels: {
-        float => |x| x.log10(),
+        f32: simd::log10_f32,
+        f64: simd::log10_f64,
         complex => |x| x.through(complex::log10),
     } }
     /// `log(1 + x)`, accurate near 0.
@@ -205,19 +208,22 @@ unary_table! { $
     /// The tangent.
     Tan { name: tan, domain: Any, typing: inexact,
         derivative: [Add 1.0 [Square y]], kernels: {
-        float => |x| x.tan(),
+        f32: simd::tan_f32,
+        f64: simd::tan_f64,
         complex => |x| x.through(complex::tan),
     } }
     /// The hyperbolic sine.
     Sinh { name: sinh, domain: Any, typing: inexact,
         derivative: [Cosh x], kernels: {
-        float => |x| x.sinh(),
+        f32: simd::sinh_f32,
+        f64: simd::sinh_f64,
         complex => |x| x.through(complex::sinh),
     } }
     /// The hyperbolic cosine.
     Cosh { name: cosh, domain: Any, typing: inexact,
         derivative: [Sinh x], kernels: {
-        float => |x| x.cosh(),
+        f32: simd::cosh_f32,
+        f64: simd::cosh_f64,
         complex => |x| x.through(complex::cosh),
     } }
     /// The hyperbolic tangent.
@@ -230,13 +236,15 @@ unary_table! { $
     /// The inverse of the sine: between −π/2 and π/2, NaN outside ±1; for complex `x` cut along the real axis outside ±1.
     Asin { name: asin, domain: Any, typing: inexact,
         derivative: [Rsqrt [Mul [Sub 1.0 x] [Add 1.0 x]]], kernels: {
-        float => |x| x.asin(),
+        f32: simd::asin_f32,
+        f64: simd::asin_f64,
         complex => |x| x.through(complex::asin),
     } }
     /// The inverse of the cosine: between 0 and π, NaN outside ±1; for complex `x` cut as `asin`.
     Acos { name: acos, domain: Any, typing: inexact,
         derivative: [Neg [Rsqrt [Mul [Sub 1.0 x] [Add 1.0 x]]]], kernels: {
-        float => |x| x.acos(),
+        f32: simd::acos_f32,
+        f64: simd::acos_f64,
         complex => |x| x.through(complex::acos),
     } }
     /// The inverse of the tangent: between −π/2 and π/2; for complex `x` cut along the imaginary axis outside ±i.
@@ -249,19 +257,22 @@ unary_table! { $
     /// The inverse of the hyperbolic sine; for complex `x` cut along the imaginary axis outside ±i.
     Asinh { name: asinh, domain: Any, typing: inexact,
         derivative: [Rsqrt [Add 1.0 [Square x]]], kernels: {
-        float => |x| x.precisely(special::asinh),
+        f32: simd::asinh_f32,
+        f64: simd::asinh_f64,
         complex => |x| x.through(complex::asinh),
     } }
     /// The inverse of the hyperbolic cosine, NaN below 1; for complex `x` cut along the real axis below 1.
     Acosh { name: acosh, domain: Positive, typing: inexact,
         derivative: [Mul [Rsqrt [Sub x 1.0]] [Rsqrt [Add x 1.0]]], kernels: {
-        float => |x| x.precisely(special::acosh),
+        f32: simd::acosh_f32,
+        f64: simd::acosh_f64,
         complex => |x| x.through(complex::acosh),
     } }
     /// The inverse of the hyperbolic tangent, NaN outside ±1; for complex `x` cut along the real axis outside ±1.
     Atanh { name: atanh, domain: Any, typing: inexact,
         derivative: [Reciprocal [Mul [Sub 1.0 x] [Add 1.0 x]]], kernels: {
-        float => |x| x.precisely(special::atanh),
+        f32: simd::atanh_f32,
+        f64: simd::atanh_f64,
         complex => |x| x.through(complex::atanh),
     } }
     /// `x` in degrees, in radians: `x * (π / 180)`.
@@ -288,27 +299,32 @@ unary_table! { $
     /// `x / (1 + |x|)`; its limits ±1 for ±∞.
     Softsign { name: softsign, domain: Any, typing: inexact_real,
         derivative: [Reciprocal [Square [Add 1.0 [Abs x]]]], kernels: {
-        float => |x| x.precisely(special::softsign),
+        f32: simd::softsign_f32,
+        f64: simd::softsign_f64,
     } }
     /// `log(x / (1 - x))`, the inverse of `sigmoid`; NaN outside 0 to 1.
     Logit { name: logit, domain: Any, typing: inexact_real,
         derivative: [Where [Le [Abs [Sub x 0.5]] 0.5] [Reciprocal [Mul x [Sub 1.0 x]]] nan], kernels: {
-        float => |x| x.precisely(special::logit),
+        f32: simd::logit_f32,
+        f64: simd::logit_f64,
     } }
     /// `log(1 + exp(x))`.
     Softplus { name: softplus, domain: Any, typing: inexact_real,
         derivative: [Sigmoid x], kernels: {
-        float => |x| x.precisely(special::softplus),
+        f32: simd::softplus_f32,
+        f64: simd::softplus_f64,
     } }
     /// `x * sigmoid(x)`; 0, its limit, for −∞.
     Silu { name: silu, domain: Any, typing: inexact_real,
         derivative: [Mul [Sigmoid x] [Add 1.0 [Mul x [Sigmoid [Neg x]]]]], kernels: {
-        float => |x| x.precisely(special::silu),
+        f32: simd::silu_f32,
+        f64: simd::silu_f64,
     } }
     /// `x * (1 + erf(x / sqrt(2))) / 2`; 0, its limit, for −∞.
     Gelu { name: gelu, domain: Any, typing: inexact_real,
         derivative: [Add [Mul 0.5 [Erfc [Neg [Mul FRAC_1_SQRT_2 x]]]] [Mul [Mul 0.3989422804014327 x] [Exp [Neg [Mul 0.5 [Square x]]]]]], kernels: {
-        float => |x| x.precisely(special::gelu),
+        f32: simd::gelu_f32,
+        f64: simd::gelu_f64,
     } }
     /// `max(x, 0)`; NaN stays.
     Relu { name: relu, domain: Any, typing: real,
@@ -326,17 +342,20 @@ unary_table! { $
     /// `x`, or `exp(x) - 1` below 0.
     Elu { name: elu, domain: Any, typing: inexact_real,
         derivative: [Where [Gt x 0.0] 1.0 [Exp x]], kernels: {
-        float => |x| if x < 0.0 { x.exp_m1() } else { x },
+        f32: simd::elu_f32,
+        f64: simd::elu_f64,
     } }
     /// The error function: `2 / sqrt(π)` times the integral of `exp(-t * t)` from 0 to `x`.
     Erf { name: erf, domain: Any, typing: inexact_real,
         derivative: [Mul FRAC_2_SQRT_PI [Exp [Neg [Square x]]]], kernels: {
-        float => |x| x.precisely(special::erf),
+        f32: simd::erf_f32,
+        f64: simd::erf_f64,
     } }
     /// `1 - erf(x)`, accurate where `erf(x)` is almost 1.
     Erfc { name: erfc, domain: Any, typing: inexact_real,
         derivative: [Neg [Mul FRAC_2_SQRT_PI [Exp [Neg [Square x]]]]], kernels: {
-        float => |x| x.precisely(special::erfc),
+        f32: simd::erfc_f32,
+        f64: simd::erfc_f64,
     } }
     /// The inverse of `erf`; ±∞ for ±1, NaN outside.
     Erfinv { name: erfinv, domain: Any, typing: inexact_real,

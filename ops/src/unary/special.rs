@@ -91,15 +91,7 @@ fn exp_minus_square(x: f64) -> f64 {
 
 /// `exp(x²) erfc(x)`, which varies little, for `x` of at least 0.5.
 fn scaled_erfc(x: f64) -> f64 {
-    if x < 1.25 {
-        polynomial(x - 0.875, &table::ERFCX_A)
-    } else if x < 2.5 {
-        polynomial(x - 1.875, &table::ERFCX_B)
-    } else if x < 5.0 {
-        polynomial(x - 3.75, &table::ERFCX_C)
-    } else {
-        polynomial(1.0 / (x * x) - 0.02, &table::ERFCX_TAIL) / x
-    }
+    polynomial((x - table::ERFCX_MIDDLE) / (x + table::ERFCX_MIDDLE), &table::ERFCX) / (1.0 + 2.0 * x)
 }
 
 /// `erfc(x)` for `x` of at least 0.5. From 28 on it is less than the least number.
@@ -133,11 +125,13 @@ pub(crate) fn erfc(x: f64) -> f64 {
     }
 }
 
+/// What 1 / √2 lost to rounding.
+pub(crate) const FRAC_1_SQRT_2_LOW: f64 = -4.833_646_656_726_457e-17;
+
 /// `x Φ(x)`, where `Φ(x) = erfc(-x / √2) / 2` is the normal distribution. In the left tail `erfc` magnifies the
 /// rounding of its argument, which is made good by its derivative.
 #[inline(never)]
 pub(crate) fn gelu(x: f64) -> f64 {
-    const LOW: f64 = -4.833_646_656_726_457e-17; // what 1 / √2 lost to rounding
     if x == f64::NEG_INFINITY {
         return -0.0;
     }
@@ -145,7 +139,7 @@ pub(crate) fn gelu(x: f64) -> f64 {
     if !(u > 0.5 && u < 28.0) {
         return 0.5 * x * erfc(u);
     }
-    let lost = (-x).mul_add(FRAC_1_SQRT_2, -u) - x * LOW;
+    let lost = (-x).mul_add(FRAC_1_SQRT_2, -u) - x * FRAC_1_SQRT_2_LOW;
     0.5 * x * (scaled_erfc(u) - lost * FRAC_2_SQRT_PI) * exp_minus_square(u)
 }
 
