@@ -33,7 +33,7 @@ use std::marker::PhantomData;
 use crate::dtype::Element;
 use angles::{Cos, Sin, Tan};
 use arc::{Acos, Asin, Atan};
-use error::{Erf, Erfc, Gelu};
+use error::{Erf, Erfc, Erfinv, Gelu};
 use exponential::{Cosh, Elu, Exp, Exp2, Expm1, Sigmoid, Silu, Sinh, Softsign, Tanh};
 use logarithm::{Acosh, Asinh, Atanh, Log, Log1p, Log2, Log10, Logit, Softplus};
 
@@ -204,6 +204,7 @@ functions! {
     Elu, "exponential linear unit": elu_f32 elu_f64;
     Erf, "error function": erf_f32 erf_f64;
     Erfc, "complementary error function": erfc_f32 erfc_f64;
+    Erfinv, "inverse of the error function": erfinv_f32 erfinv_f64;
 }
 
 /// Rounding functions: one instruction where the CPU has SSE4.1, a call per element else.

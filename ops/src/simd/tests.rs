@@ -47,7 +47,7 @@ pub(super) fn ulps(a: f64, b: f64) -> u64 {
 type Claim = (Block, fn(f64) -> f64, u64);
 
 /// The standard library's functions where it has them; those of [`special`] are compared with values of 50 digits elsewhere.
-const FUNCTIONS: [Claim; 28] = [
+const FUNCTIONS: [Claim; 29] = [
     (sin_f64, f64::sin, 1),
     (cos_f64, f64::cos, 1),
     (tan_f64, f64::tan, 2),
@@ -76,6 +76,7 @@ const FUNCTIONS: [Claim; 28] = [
     (elu_f64, |x| if x < 0.0 { x.exp_m1() } else { x }, 1),
     (erf_f64, special::erf, 2),
     (erfc_f64, special::erfc, 4),
+    (erfinv_f64, special::erfinv, 4),
 ];
 
 #[test]
@@ -185,6 +186,7 @@ fn singles_are_rounded_once() {
         (gelu_f32, special::gelu),
         (erf_f32, special::erf),
         (erfc_f32, special::erfc),
+        (erfinv_f32, special::erfinv),
     ] {
         let y = run32(block, &x);
         let wrong = y.iter().zip(&x).filter(|&(&y, &x)| {
@@ -243,7 +245,7 @@ fn vector_widths_agree() {
             ($($function:ident)+) => { $(check::<$function>(&x);)+ };
         }
         check!(Sin Cos Tan Asin Acos Atan Exp Exp2 Expm1 Log Log2 Log10 Log1p Sinh Cosh Tanh Asinh Acosh Atanh);
-        check!(Sigmoid Logit Softplus Softsign Silu Gelu Elu Erf Erfc);
+        check!(Sigmoid Logit Softplus Softsign Silu Gelu Elu Erf Erfc Erfinv);
     }
 }
 

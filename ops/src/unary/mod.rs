@@ -360,7 +360,8 @@ unary_table! { $
     /// The inverse of `erf`; ±∞ for ±1, NaN outside.
     Erfinv { name: erfinv, domain: Any, typing: inexact_real,
         derivative: [Mul 0.886226925452758 [Exp [Square y]]], kernels: {
-        float => |x| x.precisely(special::erfinv),
+        f32: simd::erfinv_f32,
+        f64: simd::erfinv_f64,
     } }
     /// The logarithm of the absolute value of the gamma function; ∞ at 0 and negative integers.
     Lgamma { name: lgamma, domain: Any, typing: inexact_real,
