@@ -5,7 +5,7 @@
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use openwork::{DType, Index, Layout, Tensor, UnaryOp};
+use openwork::{BinaryOp, DType, Index, Layout, Tensor, UnaryOp};
 
 const ROWS: usize = 1 << 16;
 const COLS: usize = 1 << 16;
@@ -39,6 +39,60 @@ fn unary(c: &mut Criterion) {
         group.bench_function(BenchmarkId::new("large_into", op.name()), |b| {
             b.iter(|| black_box(&large).unary_into(op, &mut out));
         });
+    }
+    group.finish();
+}
+
+/// Functions that have vector code, beside a loop over those of the standard library.
+fn functions(c: &mut Criterion) {
+    let mut group = c.benchmark_group("functions");
+    let x = Tensor::rand([1 << 16], 5).and_then(|x| x.mul(0.98)?.add(0.01)).expect("a valid shape");
+    let values = x.to_vec::<f64>().expect("floats");
+    group.throughput(Throughput::Elements(values.len() as u64));
+    type Plain = fn(f64) -> f64;
+    let all: [(UnaryOp, Plain); 13] = [
+        (UnaryOp::Exp2, f64::exp2),
+        (UnaryOp::Log2, f64::log2),
+        (UnaryOp::Log10, f64::log10),
+        (UnaryOp::Tan, f64::tan),
+        (UnaryOp::Sinh, f64::sinh),
+        (UnaryOp::Cosh, f64::cosh),
+        (UnaryOp::Asin, f64::asin),
+        (UnaryOp::Acos, f64::acos),
+        (UnaryOp::Asinh, f64::asinh),
+        (UnaryOp::Atanh, f64::atanh),
+        (UnaryOp::Softplus, |x| x.exp().ln_1p()),
+        (UnaryOp::Silu, |x| x / (1.0 + (-x).exp())),
+        (UnaryOp::Logit, |x| (x / (1.0 - x)).ln()),
+    ];
+    for (op, plain) in all {
+        let expected = Tensor::from_vec([values.len()], values.iter().map(|&x| plain(x)).collect()).expect("as many");
+        let found = x.unary(op).expect("defined for floats");
+        assert!(found.allclose(&expected, 1e-14, 1e-15).expect("floats"), "{}", op.name());
+        group.bench_function(BenchmarkId::new("loop", op.name()), |b| {
+            b.iter(|| black_box(&values).iter().map(|&x| plain(x)).collect::<Vec<f64>>());
+        });
+        group.bench_function(BenchmarkId::new("op", op.name()), |b| b.iter(|| black_box(&x).unary(op)));
+    }
+    // The standard library has none of these.
+    for op in [UnaryOp::Erf, UnaryOp::Erfc, UnaryOp::Erfinv, UnaryOp::Gelu] {
+        group.bench_function(BenchmarkId::new("op", op.name()), |b| b.iter(|| black_box(&x).unary(op)));
+    }
+    let y = x.flip(0).expect("one axis");
+    let pairs: Vec<(f64, f64)> = values.iter().copied().zip(values.iter().rev().copied()).collect();
+    let all: [(BinaryOp, fn(f64, f64) -> f64); 3] = [
+        (BinaryOp::Atan2, f64::atan2),
+        (BinaryOp::Logaddexp, |a, b| a.max(b) + (-(a - b).abs()).exp().ln_1p()),
+        (BinaryOp::Xlogy, |a, b| a * b.ln()),
+    ];
+    for (op, plain) in all {
+        let expected =
+            Tensor::from_vec([pairs.len()], pairs.iter().map(|&(a, b)| plain(a, b)).collect()).expect("as many");
+        assert!(x.binary(op, &y).and_then(|found| found.allclose(&expected, 1e-14, 1e-15)).expect("floats"));
+        group.bench_function(BenchmarkId::new("loop", op.name()), |b| {
+            b.iter(|| black_box(&pairs).iter().map(|&(a, b)| plain(a, b)).collect::<Vec<f64>>());
+        });
+        group.bench_function(BenchmarkId::new("op", op.name()), |b| b.iter(|| black_box(&x).binary(op, &y)));
     }
     group.finish();
 }
@@ -379,5 +433,5 @@ fn arrays(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, unary, binary, merged, small, convert, shapes, empty_rows, many_axes, arrays);
+criterion_group!(benches, unary, functions, binary, merged, small, convert, shapes, empty_rows, many_axes, arrays);
 criterion_main!(benches);
