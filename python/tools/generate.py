@@ -43,8 +43,8 @@ def plain(doc):
 
 def told(entry, parameters):
     """The documentation of a function, with the names that its parameters have here."""
-    theirs = ["self"] * entry.takes_self + [name for name, _ in entry.parameters]
-    ours = dict(zip(theirs, names(parameters))) if len(theirs) == len(names(parameters)) else {}
+    theirs, own = ["self"] * entry.takes_self + [name for name, _ in entry.parameters], names(parameters)
+    ours = {a: b for a, b in zip(theirs, own) if a not in own} if len(theirs) == len(own) else {}
     code = lambda found: re.sub(r"\b[a-z]\w*\b", lambda word: ours.get(word.group(), word.group()), found.group())
     return re.sub(r"`[^`]*`", code, plain(entry.doc))
 
@@ -151,7 +151,8 @@ def stubs(entries):
         elif rest == "/":
             rest = ""
         rest = f", {rest}" if rest else ""
-        out.append(f"    def {name}(self{rest}) -> {result(name, entry)}:\n        \"\"\"{told(entry, parameters)}\"\"\"\n")
+        of_method = re.sub(r"^\w+", "self", parameters)
+        out.append(f"    def {name}(self{rest}) -> {result(name, entry)}:\n        \"\"\"{told(entry, of_method)}\"\"\"\n")
     out += [f"    {long} = {short}\n" for short, long in ALIASES.items()]
     return template.replace("    # METHODS\n", "".join(out))
 

@@ -199,7 +199,7 @@ class Tensor:
     def matmul(self, x2: Any, /) -> Tensor:
         """The matrix product over the last two axes, leading axes broadcast."""
     def matmul_reduce(self, x2: Any, /, op: str) -> Tensor:
-        """The products of elements of rows and columns, `self[i, k] * other[k, j]`, folded over `k` by another op than the sum."""
+        """The products of elements of rows and columns, `self[i, k] * x2[k, j]`, folded over `k` by another op than the sum."""
     def matmul_with(self, x2: Any, /, semiring: str | None = "plus_times", *, mask: Any = None, accumulate: Any = None, accumulate_op: str = "add", replace: bool = False, layout: str | None = None) -> Tensor:
         """The matrix product over a semiring."""
     def matrix_power(self, n: int, /) -> Tensor:
@@ -245,7 +245,7 @@ class Tensor:
     def clip(self, min: Any = None, max: Any = None) -> Tensor:
         """The array API's name of `clamp`."""
     def clamp(self, min: Any = None, max: Any = None) -> Tensor:
-        """`min(max(x, low), high)`: PyTorch's `clamp`, the array API's `clip`."""
+        """`min(max(x, min), max)`: PyTorch's `clamp`, the array API's `clip`."""
     def lerp(self, end: Any, weight: Any, /) -> Tensor:
         """`x + weight * (end - x)`, and the same from the other end, `end - (end - x) * (1 - weight)`, for weights of at least a half."""
     def mask(self, mask: Any, /) -> Tensor:
@@ -263,7 +263,7 @@ class Tensor:
     def union(self, op: str, x2: Any, /, left_default: Any, right_default: Any) -> Tensor:
         """A binary op where at least one operand has an element."""
     def where(self, x1: Any, x2: Any, /) -> Tensor:
-        """Each element from `x` where this bool tensor is true, from `y` where it is false."""
+        """Each element from `x1` where this bool tensor is true, from `x2` where it is false."""
     def sum(self, axis: Axes = None, *, dtype: DTypeLike | None = None, keepdims: bool = False) -> Tensor:
         """The sum. Integers wrap, as `int64` or `uint64`; floats are added in `float64`."""
     def prod(self, axis: Axes = None, *, dtype: DTypeLike | None = None, keepdims: bool = False) -> Tensor:
@@ -311,7 +311,7 @@ class Tensor:
     def flip(self, axis: Axes = None) -> Tensor:
         """The elements in reverse order along some axes."""
     def kron(self, x2: Any, /) -> Tensor:
-        """The Kronecker product: a block for each element of `self`, which is `other` times that element."""
+        """The Kronecker product: a block for each element of `self`, which is `x2` times that element."""
     def matrix_transpose(self) -> Tensor:
         """Swaps the last two axes."""
     def moveaxis(self, source: Any, destination: Any, /) -> Tensor:
@@ -341,7 +341,7 @@ class Tensor:
     def tile(self, repetitions: Any, /) -> Tensor:
         """Lays copies of the tensor side by side."""
     def tril(self, k: int = 0) -> Tensor:
-        """The elements on and below a diagonal of the last two axes (`offset` above the main one); zero elsewhere, absent with an undefined fill."""
+        """The elements on and below a diagonal of the last two axes (`k` above the main one); zero elsewhere, absent with an undefined fill."""
     def triu(self, k: int = 0) -> Tensor:
         """The elements on and above a diagonal; else as `tril`."""
     def unstack(self, axis: int = 0) -> tuple[Tensor, ...]:

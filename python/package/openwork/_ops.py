@@ -325,7 +325,7 @@ def delete(x: Any, indices: Any, /, axis: int) -> Tensor:
 
 
 def gather(x: Any, index: Any, /, axis: int) -> Tensor:
-    """Gathers one element per index: `out[…, i, …] = self[…, index[…, i, …], …]`."""
+    """Gathers one element per index: `out[…, i, …] = x[…, index[…, i, …], …]`."""
     return _gather(x, index, axis)
 
 
@@ -350,7 +350,7 @@ def nonzero(x: Any, /) -> tuple[Tensor, ...]:
 
 
 def scatter(x: Any, index: Any, src: Any, /, axis: int) -> Tensor:
-    """A copy with `self[…, index[…, i, …], …] = src[…, i, …]`."""
+    """A copy with `x[…, index[…, i, …], …] = src[…, i, …]`."""
     return _scatter(x, index, src, axis)
 
 
@@ -365,7 +365,7 @@ def take(x: Any, indices: Any, /, axis: Axes = None) -> Tensor:
 
 
 def take_along_axis(x: Any, indices: Any, /, axis: int = -1) -> Tensor:
-    """Gathers one element per index: `out[…, i, …] = self[…, indices[…, i, …], …]`."""
+    """Gathers one element per index: `out[…, i, …] = x[…, indices[…, i, …], …]`."""
     return _take_along_axis(x, indices, axis)
 
 
@@ -395,12 +395,12 @@ def to_sparse_where(x: Any, mask: Any, /, layout: str = "coo", *, fill_value: Fi
 
 
 def addmm(x: Any, a: Any, b: Any, /, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
-    """`beta * self + alpha * (a @ b)`, of matrices."""
+    """`beta * x + alpha * (a @ b)`, of matrices."""
     return _addmm(x, a, b, beta, alpha)
 
 
 def sampled_addmm(x: Any, a: Any, b: Any, /, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
-    """`beta * self + alpha * (a @ b)` where `self`, which is sparse, stores something; elsewhere its fill."""
+    """`beta * x + alpha * (a @ b)` where `x`, which is sparse, stores something; elsewhere its fill."""
     return _sampled_addmm(x, a, b, beta, alpha)
 
 
@@ -425,7 +425,7 @@ def matmul(x1: Any, x2: Any, /) -> Tensor:
 
 
 def matmul_reduce(x1: Any, x2: Any, /, op: str) -> Tensor:
-    """The products of elements of rows and columns, `self[i, k] * other[k, j]`, folded over `k` by another op than the sum."""
+    """The products of elements of rows and columns, `x1[i, k] * x2[k, j]`, folded over `k` by another op than the sum."""
     return _matmul_reduce(x1, x2, op)
 
 
@@ -455,12 +455,12 @@ def tensordot(x1: Any, x2: Any, /, axes: Any = 2) -> Tensor:
 
 
 def vdot(x1: Any, x2: Any, /) -> complex:
-    """The sum of the products of the elements of two tensors of one shape, those of `self` conjugated."""
+    """The sum of the products of the elements of two tensors of one shape, those of `x1` conjugated."""
     return _vdot(x1, x2)
 
 
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Tensor:
-    """The inner products of vectors along an axis, those of `self` conjugated (the array API's `vecdot`)."""
+    """The inner products of vectors along an axis, those of `x1` conjugated (the array API's `vecdot`)."""
     return _vecdot(x1, x2, axis)
 
 
@@ -540,7 +540,7 @@ def clip(x: Any, /, min: Any = None, max: Any = None) -> Tensor:
 
 
 def clamp(x: Any, /, min: Any = None, max: Any = None) -> Tensor:
-    """`min(max(x, low), high)`: PyTorch's `clamp`, the array API's `clip`."""
+    """`min(max(x, min), max)`: PyTorch's `clamp`, the array API's `clip`."""
     return _clamp(x, min, max)
 
 
@@ -585,7 +585,7 @@ def union(x1: Any, op: str, x2: Any, /, left_default: Any, right_default: Any) -
 
 
 def where(condition: Any, x1: Any, x2: Any, /) -> Tensor:
-    """Each element from `x` where this bool tensor is true, from `y` where it is false."""
+    """Each element from `x1` where this bool tensor is true, from `x2` where it is false."""
     return _where_(condition, x1, x2)
 
 
@@ -705,7 +705,7 @@ def flip(x: Any, /, axis: Axes = None) -> Tensor:
 
 
 def kron(x1: Any, x2: Any, /) -> Tensor:
-    """The Kronecker product: a block for each element of `self`, which is `other` times that element."""
+    """The Kronecker product: a block for each element of `x1`, which is `x2` times that element."""
     return _kron(x1, x2)
 
 
@@ -780,7 +780,7 @@ def tile(x: Any, repetitions: Any, /) -> Tensor:
 
 
 def tril(x: Any, /, k: int = 0) -> Tensor:
-    """The elements on and below a diagonal of the last two axes (`offset` above the main one); zero elsewhere, absent with an undefined fill."""
+    """The elements on and below a diagonal of the last two axes (`k` above the main one); zero elsewhere, absent with an undefined fill."""
     return _tril(x, k)
 
 
