@@ -275,4 +275,5 @@ pub fn set_limit(bytes: usize) {
 }
 
 #[cfg(test)]
+#[path = "tests/kept.rs"]
 mod tests;

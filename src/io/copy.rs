@@ -66,4 +66,5 @@ fn copy_in(from: &Path, to: &Path, reading: &ReadOptions<'_>, writing: &WriteOpt
 }
 
 #[cfg(test)]
+#[path = "tests/copy.rs"]
 mod tests;

@@ -288,4 +288,5 @@ fn parts(
 }
 
 #[cfg(test)]
+#[path = "tests/pieces.rs"]
 mod tests;

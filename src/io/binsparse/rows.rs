@@ -225,4 +225,5 @@ fn rebased(pointers: &IndexArray, found: &FoundArray, available: u64) -> Res<(In
 }
 
 #[cfg(test)]
+#[path = "tests/rows.rs"]
 mod tests;
