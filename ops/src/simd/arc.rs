@@ -76,8 +76,8 @@ fn beyond(square: f64) -> f64 {
 /// π/2 in two floats.
 pub(super) const FRAC_PI_2: [f64; 2] = [std::f64::consts::FRAC_PI_2, 6.123_233_995_736_766e-17];
 
-/// Of a magnitude up to a half `x` itself, of a greater one the root of half its distance to 1, of which the inverse sine is a half of
-/// what is missing to π/2; that root's rounding; and [`beyond`] of its square.
+/// Whether the magnitude of `x` is up to a half; if so that, else the root of half its distance to 1, of which the inverse sine is half of
+/// what is missing to π/2; what the root lost to rounding; and [`beyond`] of the square.
 #[inline(always)]
 fn reduced(x: f64) -> (bool, f64, f64, f64) {
     let a = x.abs();

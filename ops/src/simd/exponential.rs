@@ -1,4 +1,4 @@
-//! The exponential, the hyperbolic functions, and others that are made of it.
+//! The exponential, the hyperbolic functions, and others that are made of these.
 
 use super::{Function, ROUND, polynomial};
 use crate::unary::special;
@@ -6,12 +6,12 @@ use crate::unary::special;
 /// Up to here results and powers of two stay normal numbers.
 pub(super) const LARGE_EXPONENT: f64 = 708.0;
 
-/// Below this magnitude `log1p(x)`, `expm1(x)` and `tanh(x)` are `x`.
+/// Below this magnitude `log1p(x)`, `expm1(x)`, `sinh(x)` and `tanh(x)` are `x`.
 pub(super) const TINY: f64 = 1.0 / (1u64 << 54) as f64;
 
 /// What `x` has beyond the nearest integer, which is exact, and two to the power of that.
 #[inline(always)]
-fn half_of_two(x: f64) -> (f64, f64) {
+fn beyond_integer(x: f64) -> (f64, f64) {
     let shifted = x + ROUND;
     (x - (shifted - ROUND), f64::from_bits(shifted.to_bits().wrapping_add(1023) << 52))
 }
@@ -114,7 +114,7 @@ fn less_one_narrow(x: f64) -> f64 {
     power.mul_add(rest * polynomial(rest, &TERMS), power - 1.0)
 }
 
-/// The hyperbolic tangent of a number of which twice the magnitude is the exponent of this `exp(-2 |x|) - 1`.
+/// The hyperbolic tangent of `x` from `exp(-2 |x|) - 1`.
 #[inline(always)]
 fn tangent(less_one: f64, x: f64) -> f64 {
     (-less_one / (2.0 + less_one)).copysign(x)
@@ -147,14 +147,14 @@ impl Function for Exp2 {
     }
     #[inline(always)]
     fn fast(x: f64) -> f64 {
-        let (rest, power) = half_of_two(x);
+        let (rest, power) = beyond_integer(x);
         let high = rest * LN_2[0];
         let low = rest.mul_add(LN_2[1], rest.mul_add(LN_2[0], -high));
         (1.0 + (high + beyond_one(high, low))) * power
     }
     #[inline(always)]
     fn fast_narrow(x: f64) -> f64 {
-        let (rest, power) = half_of_two(x);
+        let (rest, power) = beyond_integer(x);
         series_narrow(rest * LN_2[0]) * power
     }
     fn exact(x: f64) -> f64 {
@@ -222,9 +222,9 @@ impl Function for Tanh {
     }
 }
 
-/// The hyperbolic sine from `exp(|x|) - 1`.
+/// The hyperbolic sine of `x` from `exp(|x|) - 1`.
 #[inline(always)]
-fn half_of(less_one: f64, x: f64) -> f64 {
+fn sine(less_one: f64, x: f64) -> f64 {
     (0.5 * (less_one + less_one / (1.0 + less_one))).copysign(x)
 }
 
@@ -236,12 +236,12 @@ impl Function for Sinh {
     }
     #[inline(always)]
     fn fast(x: f64) -> f64 {
-        let value = half_of(less_one(x.abs()), x);
+        let value = sine(less_one(x.abs()), x);
         if x.abs() < TINY { x } else { value }
     }
     #[inline(always)]
     fn fast_narrow(x: f64) -> f64 {
-        half_of(less_one_narrow(x.abs()), x)
+        sine(less_one_narrow(x.abs()), x)
     }
     fn exact(x: f64) -> f64 {
         x.sinh()
