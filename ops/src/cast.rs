@@ -3,7 +3,7 @@
 use crate::dtype::{DType, Element};
 use crate::groups::{Half, Store};
 use crate::scalar::{Cast, Wide};
-use crate::simd::{Loop, vectorised};
+use crate::simd::{Level, Loop, level, vectorised};
 use crate::{bf16, c64, c128, f16, with_dtype};
 
 /// Elements that are on their way at a time: their words stay in the first-level cache.
@@ -61,8 +61,10 @@ fn direct(from: DType, to: DType) -> Option<fn(&[u8], &mut [u8])> {
         pair I64: i64 => F32: f32, F64: f64;
         pair F32: f32 => F64: f64;
         pair F64: f64 => F32: f32;
-        wide_pair F32: f32 => U8: u8, I32: i32, I64: i64;
-        wide_pair F64: f64 => U8: u8, I32: i32, I64: i64;
+        to_long F32: f32 => I64: i64;
+        to_long F64: f64 => I64: i64;
+        to_whole F32: f32 => I8: i8, U8: u8, I16: i16, U16: u16, I32: i32, U32: u32;
+        to_whole F64: f64 => I8: i8, U8: u8, I16: i16, U16: u16, I32: i32, U32: u32;
     }
 }
 
@@ -70,9 +72,76 @@ fn pair<A: Cast, B: Cast + Store>(input: &[u8], output: &mut [u8]) {
     Pair::<A, B>(A::from_bytes(input), bytemuck::cast_slice_mut(output)).run();
 }
 
-/// The same for each level of vector instructions: the baseline has none for it.
-fn wide_pair<A: Cast, B: Cast + Store>(input: &[u8], output: &mut [u8]) {
-    vectorised(Pair::<A, B>(A::from_bytes(input), bytemuck::cast_slice_mut(output)));
+/// In the sum of this with an integer below 2^51 the last bits are those of the integer.
+const SHIFT: f64 = 6_755_399_441_055_744.0; // 1.5 * 2^52
+
+/// Whole numbers of at most 32 bits.
+trait Whole: Cast + Store {
+    const LEAST: f64;
+    const GREATEST: f64;
+    /// The number that ends in these bits.
+    fn ending(bits: u32) -> Self;
+}
+
+macro_rules! whole {
+    ($($ty:ty),+) => {$(
+        impl Whole for $ty {
+            const LEAST: f64 = <$ty>::MIN as f64;
+            const GREATEST: f64 = <$ty>::MAX as f64;
+            #[inline(always)]
+            fn ending(bits: u32) -> $ty {
+                bits as $ty
+            }
+        }
+    )+};
+}
+whole!(i8, u8, i16, u16, i32, u32);
+
+/// Floats to whole numbers, by arithmetic that every level of vector instructions has: of a cast that saturates they make four
+/// times as many instructions. The baseline has none that cuts off digits.
+fn to_whole<A: Cast + Into<f64>, B: Whole>(input: &[u8], output: &mut [u8]) {
+    struct ToWhole<'a, A, B: Store>(&'a [A], &'a mut [B::Raw]);
+    impl<A: Cast + Into<f64>, B: Whole> Loop for ToWhole<'_, A, B> {
+        type Output = ();
+        #[inline(always)]
+        fn run(self) {
+            for (o, &x) in self.1.iter_mut().zip(self.0) {
+                let x: f64 = x.into();
+                let number = if x.is_nan() { 0.0 } else { x.trunc().clamp(B::LEAST, B::GREATEST) };
+                *o = B::ending((number + SHIFT).to_bits() as u32).store();
+            }
+        }
+    }
+    if level() == Level::Baseline {
+        return pair::<A, B>(input, output);
+    }
+    vectorised(ToWhole::<A, B>(A::from_bytes(input), bytemuck::cast_slice_mut(output)));
+}
+
+/// The same to 64 bits, in chunks: one with a larger number saturates element by element.
+fn to_long<A: Cast + Into<f64>, B: Cast + Store<Raw = i64>>(input: &[u8], output: &mut [u8]) {
+    struct ToLong<'a, A>(&'a [A], &'a mut [i64]);
+    impl<A: Cast + Into<f64>> Loop for ToLong<'_, A> {
+        type Output = ();
+        #[inline(always)]
+        fn run(self) {
+            for (out, input) in self.1.chunks_mut(CHUNK).zip(self.0.chunks(CHUNK)) {
+                let mut is_short = true;
+                for (o, &x) in out.iter_mut().zip(input) {
+                    let x: f64 = x.into();
+                    is_short &= x.abs() < (1u64 << 51) as f64; // no NaN is
+                    *o = (x.trunc() + SHIFT).to_bits().wrapping_sub(SHIFT.to_bits()) as i64;
+                }
+                if !is_short {
+                    out.iter_mut().zip(input).for_each(|(o, &x)| *o = x.into() as i64);
+                }
+            }
+        }
+    }
+    if level() == Level::Baseline {
+        return pair::<A, B>(input, output);
+    }
+    vectorised(ToLong::<A>(A::from_bytes(input), bytemuck::cast_slice_mut(output)));
 }
 
 struct Pair<'a, A, B: Store>(&'a [A], &'a mut [B::Raw]);
@@ -243,6 +312,11 @@ mod tests {
                     _ => Scalar::Complex128(c128::new((a as i64 >> (b % 64)) as f64 / 1024.0, 0.0)),
                 };
                 values.push(number.cast(from));
+            }
+            // Short numbers alone: whole chunks of them go another way.
+            while values.len() < 6 * CHUNK {
+                let [a, b] = [random(), random()];
+                values.push(Scalar::Complex128(c128::new((a as i64 >> (24 + b % 40)) as f64 / 1024.0, 0.0)).cast(from));
             }
             let input = Block::of(&values, from);
             let mut unaligned = [0u8; 17];
