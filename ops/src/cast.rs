@@ -97,8 +97,8 @@ macro_rules! whole {
 }
 whole!(i8, u8, i16, u16, i32, u32);
 
-/// Floats to whole numbers, by arithmetic that every level of vector instructions has: of a cast that saturates they make four
-/// times as many instructions. The baseline has none that cuts off digits.
+/// Floats to whole numbers, by arithmetic that every level of vector instructions has: loops over casts that saturate take several
+/// times as long. The baseline has no instruction that cuts off digits.
 fn to_whole<A: Cast + Into<f64>, B: Whole>(input: &[u8], output: &mut [u8]) {
     struct ToWhole<'a, A, B: Store>(&'a [A], &'a mut [B::Raw]);
     impl<A: Cast + Into<f64>, B: Whole> Loop for ToWhole<'_, A, B> {

@@ -34,13 +34,19 @@ fn minus_square(a: f64) -> f64 {
     reduced_exponential(-square, a.mul_add(-a, square))
 }
 
+/// `erf(x)` for a small magnitude.
+#[inline(always)]
+fn series(x: f64) -> f64 {
+    x.mul_add(polynomial(x.mul_add(x, -0.125), &ERF), x)
+}
+
 /// What `erf` and `erfc` are made of, for the magnitude `a` of `x`: `erf(x)` if that is small, else `erfc(a)`.
 #[inline(always)]
 fn parts(x: f64, a: f64) -> (f64, f64) {
-    (x.mul_add(polynomial(x.mul_add(x, -0.125), &ERF), x), scaled(a, &ERFCX) * minus_square(a))
+    (series(x), scaled(a, &ERFCX) * minus_square(a))
 }
 
-/// The same where `f32` is wanted; the square of one is exact.
+/// The same where `f32` is wanted, of which the square is exact; beyond what the expansion is for, `exp` leaves nothing of it.
 #[inline(always)]
 fn parts_narrow(x: f64, a: f64) -> (f64, f64) {
     (x * polynomial(x * x, &ERF_NARROW), scaled(a, &ERFCX_NARROW) * exponential_narrow(-a * a))
@@ -110,8 +116,7 @@ impl Function for Gelu {
         let scaled = scaled(a, &ERFCX);
         let lost = (-x).mul_add(FRAC_1_SQRT_2, -u) - x * special::FRAC_1_SQRT_2_LOW;
         let tail = (scaled - lost * FRAC_2_SQRT_PI) * power;
-        let near_zero = u.mul_add(polynomial(u.mul_add(u, -0.125), &ERF), u);
-        0.5 * x * erfc(u, (near_zero, if u > 0.0 { tail } else { scaled * power }))
+        0.5 * x * erfc(u, (series(u), if u > 0.0 { tail } else { scaled * power }))
     }
     /// In digits enough for `f32` without that.
     #[inline(always)]
