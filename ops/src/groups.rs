@@ -202,7 +202,7 @@ macro_rules! group {
 
 /// Returns `Some($kernel)` if `$dtype` is in the group, with `T` the type of the elements. `bits` are
 /// the integers of both signs as unsigned ones: for ops that do not look at the sign. `each_float` are the floats
-/// without a detour through `f32`: for ops whose result depends on the dtype.
+/// without a detour through `f32`: for ops whose result depends on the dtype. `half` are the two that a detour takes.
 macro_rules! pick {
     (bool, $dtype:expr, $kernel:expr) => { pick!(@ $dtype, $kernel, Bool => bool) };
     (bits, $dtype:expr, $kernel:expr) => {
@@ -220,6 +220,9 @@ macro_rules! pick {
     };
     (each_float, $dtype:expr, $kernel:expr) => {
         pick!(@ $dtype, $kernel, F16 => half::f16, BF16 => half::bf16, F32 => f32, F64 => f64)
+    };
+    (half, $dtype:expr, $kernel:expr) => {
+        pick!(@ $dtype, $kernel, F16 => half::f16, BF16 => half::bf16)
     };
     (complex, $dtype:expr, $kernel:expr) => {
         pick!(@ $dtype, $kernel, Complex64 => $crate::c64, Complex128 => $crate::c128)
@@ -255,6 +258,9 @@ macro_rules! unary_line {
             unary_line!(: f32, $dtype, $kernel);
         }
         pick!(@ $dtype, $kernel, F64 => f64);
+    };
+    (by $group:ident, $dtype:expr, $kernel:expr) => {
+        pick!($group, $dtype, $kernel);
     };
     (: f32, $dtype:expr, $kernel:expr) => {
         match $dtype {

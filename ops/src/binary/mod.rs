@@ -9,8 +9,8 @@ mod tests;
 
 pub use self::clamp::clamp;
 use self::element::{
-    Divisors, FloorDiv, Neighbour, Power, Truthy, above, and, below, equal, greater, lesser, not_above, not_below, or,
-    quotient, unequal, xor,
+    Divisors, FloorDiv, Neighbour, Power, above, and, below, both, either, equal, greater, lesser, not_above,
+    not_below, one, or, quotient, unequal, xor,
 };
 pub use self::merged::{Beside, MergeKernel, Merged, Stored};
 use crate::derivative::{Derivative, derivative, expr};
@@ -367,9 +367,9 @@ binary_table! { $
         derivatives: (none, none),
         kernels: {
             bool: and,
-            bits => |a, b| a.truthy() & b.truthy(),
-            float => |a, b| a.truthy() & b.truthy(),
-            complex => |a, b| a.truthy() & b.truthy(),
+            bits by both::<T>,
+            float by both::<T>,
+            complex by both::<T>,
         }
     }
     /// Whether one is not zero. NaN is not zero.
@@ -379,9 +379,9 @@ binary_table! { $
         derivatives: (none, none),
         kernels: {
             bool: or,
-            bits => |a, b| a.truthy() | b.truthy(),
-            float => |a, b| a.truthy() | b.truthy(),
-            complex => |a, b| a.truthy() | b.truthy(),
+            bits by either::<T>,
+            float by either::<T>,
+            complex by either::<T>,
         }
     }
     /// Whether one is zero and the other is not. NaN is not zero.
@@ -390,9 +390,9 @@ binary_table! { $
         derivatives: (none, none),
         kernels: {
             bool: xor,
-            bits => |a, b| a.truthy() ^ b.truthy(),
-            float => |a, b| a.truthy() ^ b.truthy(),
-            complex => |a, b| a.truthy() ^ b.truthy(),
+            bits by one::<T>,
+            float by one::<T>,
+            complex by one::<T>,
         }
     }
     /// Bit by bit, and.

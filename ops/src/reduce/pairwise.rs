@@ -11,7 +11,7 @@ const FEW: usize = 1 << 8;
 const LANES: usize = 16;
 
 /// Adds the terms that `f` makes of each number. The same at every level of vector instructions.
-pub fn sums<const N: usize>(of: &[f64], f: &(impl Fn(f64) -> [f64; N] + Sync)) -> [f64; N] {
+pub fn sums<T: Copy, const N: usize>(of: &[T], f: &(impl Fn(T) -> [f64; N] + Sync)) -> [f64; N] {
     if of.len() <= FEW {
         return few(of, f);
     }
@@ -28,12 +28,12 @@ pub fn added<const N: usize>(a: [f64; N], b: [f64; N]) -> [f64; N] {
     std::array::from_fn(|i| a[i] + b[i])
 }
 
-struct Terms<'a, F> {
-    of: &'a [f64],
+struct Terms<'a, T, F> {
+    of: &'a [T],
     f: &'a F,
 }
 
-impl<const N: usize, F: Fn(f64) -> [f64; N]> Loop for Terms<'_, F> {
+impl<T: Copy, const N: usize, F: Fn(T) -> [f64; N]> Loop for Terms<'_, T, F> {
     type Output = [f64; N];
 
     #[inline(always)]
@@ -59,7 +59,7 @@ impl<const N: usize, F: Fn(f64) -> [f64; N]> Loop for Terms<'_, F> {
 }
 
 #[inline(always)]
-fn few<const N: usize>(of: &[f64], f: &impl Fn(f64) -> [f64; N]) -> [f64; N] {
+fn few<T: Copy, const N: usize>(of: &[T], f: &impl Fn(T) -> [f64; N]) -> [f64; N] {
     let (blocks, rest) = of.as_chunks::<LANES>();
     let mut lanes = [[0.0; LANES]; N];
     for block in blocks {

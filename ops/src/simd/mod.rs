@@ -25,6 +25,7 @@ pub(crate) use level::{
     Loop, run as vectorised, run_above as vectorised_above, run_narrow as narrowly_vectorised,
     run_narrow_above as narrowly_vectorised_above,
 };
+pub(crate) use pairs::angle;
 pub use pairs::{atan2_f32, atan2_f64, logaddexp_f32, logaddexp_f64, pow_f32, pow_f64, xlogy_f32, xlogy_f64};
 pub use past::copy_past_caches;
 

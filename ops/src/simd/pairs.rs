@@ -5,6 +5,7 @@ use super::exponential::{LARGE_EXPONENT, exponential, exponential_narrow};
 use super::logarithm::{Log, of_one_more, of_one_more_narrow};
 use super::power::Pow;
 use super::{Float, Function, Level, Loop, level, vectorised};
+use crate::dtype::{Element, c64, c128};
 use crate::groups::{Parts, each};
 use crate::unary::special;
 use std::marker::PhantomData;
@@ -75,7 +76,10 @@ fn repair<F: Function2, T: Float>(x: &[T], y: &[T], out: &mut [T], held: &[u8; C
 }
 
 fn apply<F: Function2, T: Float>(x: &[u8], y: &[u8], out: &mut [u8]) {
-    let (x, y, out) = (T::from_bytes(x), T::from_bytes(y), T::from_bytes_mut(out));
+    elements::<F, T>(T::from_bytes(x), T::from_bytes(y), T::from_bytes_mut(out));
+}
+
+fn elements<F: Function2, T: Float>(x: &[T], y: &[T], out: &mut [T]) {
     if level() > Level::Baseline || cfg!(any(target_arch = "aarch64", target_feature = "fma")) {
         vectorised(Fast2 { x, y, out, function: PhantomData::<F> });
     } else {
@@ -99,6 +103,28 @@ impl Function2 for Atan2 {
     }
     fn exact(y: f64, x: f64) -> f64 {
         y.atan2(x)
+    }
+}
+
+/// A complex type of two floats.
+pub(crate) trait Complex {
+    #[allow(private_bounds)] // named by no other module
+    type Part: Float;
+}
+impl Complex for c64 {
+    type Part = f32;
+}
+impl Complex for c128 {
+    type Part = f64;
+}
+
+/// The angles of a block of complex numbers: [`atan2_f32`] or [`atan2_f64`] of their parts.
+pub(crate) fn angle<C: Complex>(x: &[u8], out: &mut [u8]) {
+    let (x, _) = C::Part::from_bytes(x).as_chunks::<2>();
+    let [mut re, mut im] = [[C::Part::default(); CHUNK]; 2];
+    for (x, out) in x.chunks(CHUNK).zip(C::Part::from_bytes_mut(out).chunks_mut(CHUNK)) {
+        re.iter_mut().zip(&mut im).zip(x).for_each(|((re, im), x)| [*re, *im] = *x);
+        elements::<Atan2, _>(&im[..x.len()], &re[..x.len()], out);
     }
 }
 

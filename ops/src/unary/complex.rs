@@ -83,15 +83,14 @@ pub(crate) fn div(a: c128, b: c128) -> c128 {
 }
 
 /// `x / |x|`, and 0 for 0.
+#[inline(always)]
 pub(crate) fn sign(x: c128) -> c128 {
-    let norm = x.re.hypot(x.im);
-    if norm == 0.0 {
-        c128::new(0.0, 0.0)
-    } else if norm.is_infinite() && x.re.is_finite() && x.im.is_finite() {
-        sign(x * 0.5) // the modulus is past the range
-    } else {
-        c128::new(x.re / norm, x.im / norm)
-    }
+    // So that the modulus is not past the range; without a branch, for loops that become vector code.
+    let scale = if size(x) > f64::MAX / 2.0 { 0.5 } else { 1.0 };
+    let (re, im) = (x.re * scale, x.im * scale);
+    let norm = special::hypot(re, im);
+    let of = |part: f64| if norm == 0.0 { 0.0 } else { part / norm };
+    c128::new(of(re), of(im))
 }
 
 /// The natural logarithm. Near the unit circle `ln |x|` is the logarithm of almost 1, so `|x|² - 1` is formed with what

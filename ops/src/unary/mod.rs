@@ -14,6 +14,9 @@ use crate::groups::{group, map_at_level, pick, unary_line};
 use crate::registry::{Domain, Typing, UnaryKernel, typing};
 use crate::simd;
 
+/// The bit of a float of half precision that is its sign.
+const SIGN: u16 = 1 << 15;
+
 fn copy(x: &[u8], out: &mut [u8]) {
     out.copy_from_slice(x);
 }
@@ -96,6 +99,7 @@ unary_table! { $
     Neg { name: neg, domain: Any, typing: number,
         derivative: [Neg 1.0], kernels: {
         bits => |x| x.wrapping_neg(),
+        half => |x| T::from_bits(x.to_bits() ^ SIGN),
         float => |x| -x,
         complex => |x| -x,
     } }
@@ -105,8 +109,9 @@ unary_table! { $
         bool: copy,
         unsigned: copy,
         signed => |x| x.wrapping_abs(),
+        half => |x| T::from_bits(x.to_bits() & !SIGN),
         float => |x| x.abs(),
-        complex => Wide::norm,
+        complex by |x, out| map_at_level::<T, _>(x, out, Wide::norm),
     } }
     /// The sign: −1, 0 or 1, NaN for NaN; `x / |x|` for complex `x`.
     Sign { name: sign, domain: Any, typing: number,
@@ -114,7 +119,7 @@ unary_table! { $
         signed => |x| T::from(x > 0) - T::from(x < 0),
         unsigned => |x| T::from(x != 0),
         float => |x| if x > 0.0 { 1.0 } else if x < 0.0 { -1.0 } else { x },
-        complex => |x| x.through(complex::sign),
+        complex by |x, out| map_at_level::<T, _>(x, out, |x| x.through(complex::sign)),
     } }
     /// `x * x`. Integers wrap.
     Square { name: square, domain: Any, typing: any,
@@ -440,7 +445,7 @@ unary_table! { $
         bool: zeros,
         unsigned: zeros,
         signed => |x| x < 0,
-        float => |x| x.is_sign_negative(),
+        float by |x, out| map_at_level::<T, _>(x, out, T::is_sign_negative),
     } }
     /// `x` with 0 for NaN, and the greatest and the least finite number for ±∞; in each part of complex `x`.
     NanToNum { name: nan_to_num, domain: Any, typing: any,
@@ -453,8 +458,8 @@ unary_table! { $
     LogicalNot { name: logical_not, domain: Any, typing: predicate,
         derivative: none, kernels: {
         bool => |x| !x,
-        bits => |x| x == 0,
-        float => |x| x == 0.0,
+        bits by |x, out| map_at_level::<T, _>(x, out, |x| x == 0),
+        float by |x, out| map_at_level::<T, _>(x, out, |x| x == 0.0),
         complex => |x| x.re == 0.0 && x.im == 0.0,
     } }
     /// Every bit flipped; not, for bool.
@@ -467,7 +472,7 @@ unary_table! { $
     Angle { name: angle, domain: Any, typing: inexact_part,
         derivative: (complex [Where [Eq x 0.0] 0.0 [Mul g [Div i [Conj x]]]]), kernels: {
         float => |x| if x < 0.0 { std::f64::consts::PI as T } else if x.is_nan() { x } else { 0.0 },
-        complex => |x| x.im.atan2(x.re),
+        complex by simd::angle::<T>,
     } }
     /// The complex conjugate.
     Conj { name: conj, domain: Any, typing: any,

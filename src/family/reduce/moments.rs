@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use openwork_ops::reduce::moments::{COLUMNS, ROWS};
 use openwork_ops::reduce::{Moments, pairwise};
-use openwork_ops::{DType, ReduceOp, UnaryOp, cast};
+use openwork_ops::{DType, Element, ReduceOp, UnaryOp, cast};
 
 use crate::base::buffer::{Buffer, zeroed_vec};
 use crate::base::error::{self, Result};
@@ -51,20 +51,22 @@ pub(super) fn variances(x: &Strided, correction: f64, axes: &[usize]) -> Option<
     })
 }
 
-/// √(Σ x²) over some axes; `None` where neither [`squares_of_rows`] nor [`each`] finds something, and where a square may overflow or
-/// vanish.
+/// √(Σ |x|²) over some axes; `None` where neither [`squares_of_rows`] nor, of real numbers, [`each`] finds something, and where a square
+/// may overflow or vanish.
 pub(super) fn norms(x: &Strided, axes: &[usize]) -> Result<Option<Strided>> {
-    if let Some(found) = ones(x, axes, &f64::abs) {
+    let is_complex = x.dtype.is_complex();
+    if !is_complex && let Some(found) = ones(x, axes, &f64::abs) {
         return Ok(Some(found));
     }
     let length = axes.iter().map(|&axis| x.shape[axis]).product::<usize>();
     // About a mean, to which the squares are added that its own have.
-    let are_all_squared = (1..=SHORT).contains(&length) && !axes.contains(&(x.ndim() - 1));
+    let are_all_squared = !is_complex && (1..=SHORT).contains(&length) && !axes.contains(&(x.ndim() - 1));
     let of_rows = squares_of_rows(x, axes);
     let are_plain = are_all_squared || of_rows.is_some();
     let found = match of_rows {
         Some(squares) => Some(squares),
         None if are_all_squared => Some(sums_of_squares(x, axes)?),
+        None if is_complex => None,
         None => each(x, axes, false, &|found| {
             let of_mean = found.means().iter().map(|mean| found.count() * mean * mean);
             found.squares().iter().zip(of_mean).map(|(squares, of_mean)| squares + of_mean).collect()
@@ -73,8 +75,13 @@ pub(super) fn norms(x: &Strided, axes: &[usize]) -> Result<Option<Strided>> {
     let Some(squares) = found.map(|found| found.core()) else { return Ok(None) };
     let numbers = squares.typed::<f64>().unwrap_or_default();
     // Of narrower numbers no square overflows or vanishes; what is infinite may not meet a mean.
-    let is_exact = are_plain && x.dtype != DType::F64;
-    if !is_exact && !numbers.iter().all(|squares| (1e-250..1e250).contains(squares)) {
+    let is_exact = are_plain && x.dtype.real() != DType::F64;
+    let is_sure = |squares: &f64| match is_exact {
+        // An infinite part beside one that is NaN is infinitely far from 0.
+        true => !is_complex || !squares.is_nan(),
+        false => (1e-250..1e250).contains(squares),
+    };
+    if !numbers.iter().all(is_sure) {
         return Ok(None);
     }
     let mut roots = zeroed_vec(numbers.len());
@@ -92,24 +99,30 @@ fn sums_of_squares(x: &Strided, axes: &[usize]) -> Result<Strided> {
     Fold::new(ReduceOp::Sum, DType::F64)?.strided(squares, &kept, axes)
 }
 
-/// Σ x² over the innermost axes of an array in C order, as `float64`: added in pairs, in the same parts on any number of threads. `None`
-/// elsewhere, and of rows of a few elements.
+/// Σ |x|² over the innermost axes of an array in C order, as `float64`: added in pairs, in the same parts on any number of threads.
+/// `None` elsewhere, and of rows of a few elements.
 fn squares_of_rows(x: &Strided, axes: &[usize]) -> Option<Strided> {
     let first = x.ndim() - axes.len();
-    let n = count(&x.shape[first..]);
+    // The real and the imaginary parts of complex numbers, one beside the other.
+    let part = x.dtype.real();
+    let n = count(&x.shape[first..]) * (x.dtype.size() / part.size());
     if !(first..x.ndim()).all(|axis| axes.contains(&axis)) || n < LEAST {
         return None;
     }
-    let (bytes, size) = (x.contiguous_bytes()?, x.dtype.size());
-    let room = || vec![0.0; if x.dtype == DType::F64 { 0 } else { pairwise::AT_ONCE.min(n) }];
-    let of_part = |part: &[u8], room: &mut [f64]| {
-        let sums = part.chunks(pairwise::AT_ONCE * size).map(|piece| {
-            if x.dtype == DType::F64 {
-                return pairwise::sums(bytemuck::cast_slice(piece), &|x| [x * x])[0];
-            }
-            let numbers = &mut room[..piece.len() / size];
-            cast::cast_block(x.dtype, piece, DType::F64, bytemuck::cast_slice_mut(numbers));
-            pairwise::sums(numbers, &|x| [x * x])[0]
+    let (bytes, size) = (x.contiguous_bytes()?, part.size());
+    let room = || vec![0.0; if matches!(part, DType::F64 | DType::F32) { 0 } else { pairwise::AT_ONCE.min(n) }];
+    let of_part = |bytes: &[u8], room: &mut [f64]| {
+        let sums = bytes.chunks(pairwise::AT_ONCE * size).map(|piece| {
+            let sums = match part {
+                DType::F64 => pairwise::sums(f64::from_bytes(piece), &|x| [x * x]),
+                DType::F32 => pairwise::sums(f32::from_bytes(piece), &|x| [f64::from(x) * f64::from(x)]),
+                _ => {
+                    let numbers = &mut room[..piece.len() / size];
+                    cast::cast_block(part, piece, DType::F64, bytemuck::cast_slice_mut(numbers));
+                    pairwise::sums(numbers, &|x| [x * x])
+                }
+            };
+            sums[0]
         });
         sums.sum::<f64>()
     };

@@ -393,7 +393,7 @@ fn norm(x: &Tensor, ord: f64, axes: &Axes) -> Result<Tensor> {
     let of = axes.of(x.ndim())?;
     let out = x.dtype().to_inexact().real();
     if ord == 2.0
-        && let (Some(s), false) = (x.strided(), x.dtype().is_complex())
+        && let Some(s) = x.strided()
         && let Some(found) = moments::norms(s, &of)?
     {
         let found = Tensor::from_strided(found).cast(out)?;
