@@ -47,8 +47,13 @@ impl Moments {
 
     /// Adds all rows, of which there are `step` numbers from the start of one to that of the next, and as many as there are columns
     /// in the last.
-    pub fn add(&mut self, numbers: &[f64], step: usize) {
-        simd::vectorised(Rows { moments: self, numbers, step });
+    pub fn add<T: Copy + Into<f64>>(&mut self, numbers: &[T], step: usize) {
+        simd::vectorised(Rows::<T, true> { moments: self, numbers, step });
+    }
+
+    /// Adds rows as [`Moments::add`] does, about 0 in place of their means: the squares are `Σ x²`, and the means stay 0.
+    pub fn add_about_zero<T: Copy + Into<f64>>(&mut self, numbers: &[T], step: usize) {
+        simd::vectorised(Rows::<T, false> { moments: self, numbers, step });
     }
 
     /// Adds other numbers of the same columns.
@@ -86,13 +91,13 @@ impl Moments {
     }
 }
 
-struct Rows<'a> {
+struct Rows<'a, T, const CENTRED: bool> {
     moments: &'a mut Moments,
-    numbers: &'a [f64],
+    numbers: &'a [T],
     step: usize,
 }
 
-impl Loop for Rows<'_> {
+impl<T: Copy + Into<f64>, const CENTRED: bool> Loop for Rows<'_, T, CENTRED> {
     type Output = ();
 
     #[inline(always)]
@@ -108,8 +113,8 @@ impl Loop for Rows<'_> {
             let numbers = &numbers[first * step..(first + count - 1) * step + columns];
             for start in (0..columns).step_by(COLUMNS) {
                 let range = start..columns.min(start + COLUMNS);
-                let found = block(&numbers[start..(count - 1) * step + range.end], step, count, range.len());
-                let [mean, low, squares] = found;
+                let numbers = &numbers[start..(count - 1) * step + range.end];
+                let [mean, low, squares] = block::<T, CENTRED>(numbers, step, count, range.len());
                 merge(moments, range, count as f64, [&mean, &low, &squares]);
             }
             moments.count += count as f64;
@@ -117,19 +122,29 @@ impl Loop for Rows<'_> {
     }
 }
 
-/// The means of at most [`COLUMNS`] columns of a block, what they lack, and the squares.
+/// The means of at most [`COLUMNS`] columns of a block, or 0 in their place, what they lack, and the squares.
 #[inline(always)]
-fn block(numbers: &[f64], step: usize, rows: usize, columns: usize) -> [[f64; COLUMNS]; 3] {
+fn block<T: Copy + Into<f64>, const CENTRED: bool>(
+    numbers: &[T],
+    step: usize,
+    rows: usize,
+    columns: usize,
+) -> [[f64; COLUMNS]; 3] {
     let (mut mean, mut low, mut squares) = ([0.0; COLUMNS], [0.0; COLUMNS], [0.0; COLUMNS]);
-    let row = |r: usize| &numbers[r * step..r * step + columns];
-    let first = row(0);
+    let row = |r: usize| numbers[r * step..r * step + columns].iter().map(|&x| -> f64 { x.into() });
+    if !CENTRED {
+        for r in 0..rows {
+            squares.iter_mut().zip(row(r)).for_each(|(square, x)| *square += x * x);
+        }
+        return [mean, low, squares];
+    }
     // Differences from the first, to which their rounding errors are relative.
     for r in 1..rows {
-        for ((away, x), first) in mean.iter_mut().zip(row(r)).zip(first) {
+        for ((away, x), first) in mean.iter_mut().zip(row(r)).zip(row(0)) {
             *away += x - first;
         }
     }
-    for (mean, first) in mean.iter_mut().zip(first) {
+    for (mean, first) in mean.iter_mut().zip(row(0)) {
         *mean = first + *mean / rows as f64;
     }
     for r in 0..rows {
@@ -224,6 +239,26 @@ mod tests {
                 }
                 simd::set_level(None);
             }
+        }
+    }
+
+    #[test]
+    fn about_zero_squares_are_those_of_the_numbers_themselves() {
+        for (rows, columns) in [(1, 3), (65, 5), (130, 70)] {
+            let x: Vec<f32> = numbers(rows * columns, -3.0).iter().map(|&x| x as f32).collect();
+            for level in simd::Level::ALL {
+                simd::set_level(Some(level));
+                let (mut all, mut rest) = (Moments::new(columns), Moments::new(columns));
+                let (a, b) = x.split_at(rows / 3 * columns);
+                all.add_about_zero(a, columns);
+                rest.add_about_zero(b, columns);
+                all.merge(&rest);
+                // Squares of 64ths, and their sums, are exact.
+                let of = |c: usize| x.iter().skip(c).step_by(columns).map(|&x| f64::from(x).powi(2)).sum::<f64>();
+                assert_eq!(all.squares(), (0..columns).map(of).collect::<Vec<f64>>());
+                assert!(all.means().iter().all(|&mean| mean == 0.0));
+            }
+            simd::set_level(None);
         }
     }
 

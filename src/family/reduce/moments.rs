@@ -39,7 +39,7 @@ pub(super) fn variances(x: &Strided, correction: f64, axes: &[usize]) -> Option<
     if let Some(found) = ones(x, axes, &of_one) {
         return Some(found);
     }
-    each(x, axes, true, &|found| {
+    each(x, axes, About::Mean, &|found| {
         let n = found.count();
         // NaN stays, and where nothing is left to divide by there is none.
         let variance = |&squares: &f64| match n > correction {
@@ -59,23 +59,18 @@ pub(super) fn norms(x: &Strided, axes: &[usize]) -> Result<Option<Strided>> {
         return Ok(Some(found));
     }
     let length = axes.iter().map(|&axis| x.shape[axis]).product::<usize>();
-    // About a mean, to which the squares are added that its own have.
     let are_all_squared = !is_complex && (1..=SHORT).contains(&length) && !axes.contains(&(x.ndim() - 1));
     let of_rows = squares_of_rows(x, axes);
-    let are_plain = are_all_squared || of_rows.is_some();
     let found = match of_rows {
         Some(squares) => Some(squares),
         None if are_all_squared => Some(sums_of_squares(x, axes)?),
         None if is_complex => None,
-        None => each(x, axes, false, &|found| {
-            let of_mean = found.means().iter().map(|mean| found.count() * mean * mean);
-            found.squares().iter().zip(of_mean).map(|(squares, of_mean)| squares + of_mean).collect()
-        }),
+        None => each(x, axes, About::Zero, &|found| found.squares().to_vec()),
     };
     let Some(squares) = found.map(|found| found.core()) else { return Ok(None) };
     let numbers = squares.typed::<f64>().unwrap_or_default();
-    // Of narrower numbers no square overflows or vanishes; what is infinite may not meet a mean.
-    let is_exact = are_plain && x.dtype.real() != DType::F64;
+    // Of narrower numbers no square overflows or vanishes.
+    let is_exact = x.dtype.real() != DType::F64;
     let is_sure = |squares: &f64| match is_exact {
         // An infinite part beside one that is NaN is infinitely far from 0.
         true => !is_complex || !squares.is_nan(),
@@ -157,10 +152,10 @@ fn ones(x: &Strided, axes: &[usize], of: &(dyn Fn(f64) -> f64 + Sync)) -> Option
 }
 
 /// What `of` makes of the columns of each slice, in the shape of what is kept; `None` where the axes are not next to each other in
-/// memory, where there are many short slices, and of the innermost axis unless it is `with_inner`.
+/// memory, where there are many short slices, and, about zero, of the innermost axis, for which [`squares_of_rows`] is.
 ///
 /// Blocks are merged in pairs: the same on any number of threads.
-fn each(x: &Strided, axes: &[usize], with_inner: bool, of: &(dyn Fn(&Moments) -> Vec<f64> + Sync)) -> Option<Strided> {
+fn each(x: &Strided, axes: &[usize], about: About, of: &(dyn Fn(&Moments) -> Vec<f64> + Sync)) -> Option<Strided> {
     let mut order: Vec<usize> = (0..x.ndim()).collect();
     order.sort_by_key(|&axis| Reverse(x.strides[axis].unsigned_abs()));
     let in_order = x.permute(&order);
@@ -173,10 +168,10 @@ fn each(x: &Strided, axes: &[usize], with_inner: bool, of: &(dyn Fn(&Moments) ->
     let size = |axes: &[usize]| axes.iter().map(|&axis| x.shape[axis]).product::<usize>();
     let [outer, rows, columns] = [&order[..first], &order[first..last], &order[last..]].map(size);
     let slice = rows * columns;
-    if slice == 0 || (outer > 1 && slice < LONG) || (last == order.len() && !with_inner) {
+    if slice == 0 || (outer > 1 && slice < LONG) || (last == order.len() && about == About::Zero) {
         return None;
     }
-    let elements = Elements { bytes, dtype: x.dtype };
+    let elements = Elements { bytes, dtype: x.dtype, about };
     // The axes that are left, as they lie, and where each of these goes.
     let kept: Vec<usize> = order[..first].iter().chain(&order[last..]).copied().collect();
     let mut places: Vec<usize> = (0..kept.len()).collect();
@@ -196,10 +191,18 @@ fn each(x: &Strided, axes: &[usize], with_inner: bool, of: &(dyn Fn(&Moments) ->
     Some(Strided::from_vec(found.concat().concat(), shape).permute(&places))
 }
 
+/// What squares of distances are taken from.
+#[derive(Clone, Copy, PartialEq)]
+enum About {
+    Mean,
+    Zero,
+}
+
 /// Elements in the order of memory.
 struct Elements<'a> {
     bytes: &'a [u8],
     dtype: DType,
+    about: About,
 }
 
 impl Elements<'_> {
@@ -251,22 +254,35 @@ impl Elements<'_> {
             let first = start + r * step;
             first + columns.start..first + columns.end
         };
-        if self.dtype == DType::F64 {
-            let all = row(0).start..row(rows - 1).end;
-            found.add(bytemuck::cast_slice(&self.bytes[all.start * size..all.end * size]), step);
-            return found;
+        let all = row(0).start * size..row(rows - 1).end * size;
+        match self.dtype {
+            DType::F64 => self.add(&mut found, f64::from_bytes(&self.bytes[all]), step),
+            DType::F32 => self.add(&mut found, f32::from_bytes(&self.bytes[all]), step),
+            _ => self.add_widened(&mut found, rows, &row),
         }
-        let mut numbers = vec![0.0f64; ROWS.min(rows) * columns.len()];
+        found
+    }
+
+    fn add<T: Copy + Into<f64>>(&self, found: &mut Moments, numbers: &[T], step: usize) {
+        match self.about {
+            About::Mean => found.add(numbers, step),
+            About::Zero => found.add_about_zero(numbers, step),
+        }
+    }
+
+    /// Adds rows, of each of which `row` says where its elements are.
+    fn add_widened(&self, found: &mut Moments, rows: usize, row: &dyn Fn(usize) -> Range<usize>) {
+        let (columns, size) = (found.columns(), self.dtype.size());
+        let mut numbers = vec![0.0f64; ROWS.min(rows) * columns];
         for first in (0..rows).step_by(ROWS) {
-            let numbers = &mut numbers[..ROWS.min(rows - first) * columns.len()];
-            for (r, numbers) in numbers.chunks_exact_mut(columns.len()).enumerate() {
+            let numbers = &mut numbers[..ROWS.min(rows - first) * columns];
+            for (r, numbers) in numbers.chunks_exact_mut(columns).enumerate() {
                 let row = row(first + r);
                 let elements = &self.bytes[row.start * size..row.end * size];
                 cast::cast_block(self.dtype, elements, DType::F64, bytemuck::cast_slice_mut(numbers));
             }
-            found.add(numbers, columns.len());
+            self.add(found, numbers, columns);
         }
-        found
     }
 }
 
