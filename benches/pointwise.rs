@@ -5,7 +5,7 @@
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use openwork::{BinaryOp, DType, Index, Layout, Tensor, UnaryOp};
+use openwork::{BinaryOp, DType, Index, Layout, Tensor, UnaryOp, c128};
 
 const ROWS: usize = 1 << 16;
 const COLS: usize = 1 << 16;
@@ -93,6 +93,23 @@ fn functions(c: &mut Criterion) {
             b.iter(|| black_box(&pairs).iter().map(|&(a, b)| plain(a, b)).collect::<Vec<f64>>());
         });
         group.bench_function(BenchmarkId::new("op", op.name()), |b| b.iter(|| black_box(&x).binary(op, &y)));
+    }
+    let plain = |&(a, b): &(f64, f64)| a == b || (b.is_finite() && (a - b).abs() <= 0.1 * b.abs());
+    let found = x.isclose(&y, 0.1, 0.0).and_then(|found| found.to_vec::<bool>()).expect("floats");
+    assert!(found.iter().eq(pairs.iter().map(plain).collect::<Vec<bool>>().iter()) && found.contains(&true));
+    group.bench_function("loop/isclose", |b| b.iter(|| black_box(&pairs).iter().map(plain).collect::<Vec<bool>>()));
+    group.bench_function("op/isclose", |b| b.iter(|| black_box(&x).isclose(&y, 0.1, 0.0)));
+    let complex: Vec<c128> = pairs.iter().map(|&(a, b)| c128::new(a - 0.5, b)).collect();
+    let z = Tensor::from_vec([complex.len()], complex.clone()).expect("as many");
+    let all: [(UnaryOp, fn(c128) -> c128); 2] =
+        [(UnaryOp::Angle, |z| z.im.atan2(z.re).into()), (UnaryOp::Sign, |z| z / z.re.hypot(z.im))];
+    for (op, plain) in all {
+        let expected = Tensor::from_vec([complex.len()], complex.iter().map(|&z| plain(z)).collect()).expect("as many");
+        assert!(z.unary(op).and_then(|found| found.allclose(&expected, 1e-14, 0.0)).expect("floats"), "{}", op.name());
+        group.bench_function(BenchmarkId::new("loop", op.name()), |b| {
+            b.iter(|| black_box(&complex).iter().map(|&z| plain(z)).collect::<Vec<c128>>());
+        });
+        group.bench_function(BenchmarkId::new("op", op.name()), |b| b.iter(|| black_box(&z).unary(op)));
     }
     group.finish();
 }

@@ -2,7 +2,7 @@
 //! arrays in every order of memory. And where elements are that are not zero, variances of wide arrays, norms of rows, repeated elements,
 //! histograms, folds of one element each.
 
-use openwork::{DType, Result, Tensor};
+use openwork::{DType, Result, Tensor, c64, c128};
 
 use crate::arrays::on_threads;
 
@@ -309,6 +309,38 @@ fn norms_of_rows() {
         .unwrap();
     let norms = x.vector_norm(2.0, 1).unwrap().to_vec::<f32>().unwrap();
     assert!(norms[0] == f32::INFINITY && norms[1].is_nan());
+}
+
+/// Complex numbers in rows and in columns, and columns that hold only zeros, or what is not finite.
+#[test]
+fn norms_of_complex_numbers_and_of_columns() {
+    for shape in [&[30usize, 16][..], &[5, 20_000], &[20_000, 5], &[300, 130]] {
+        for dtype in [DType::Complex64, DType::Complex128, DType::F32, DType::F64] {
+            let x = Tensor::randn(shape, 3).unwrap().cast(dtype).unwrap();
+            let x = if dtype.is_complex() { x.mul(c128::new(1.0, -2.0)).unwrap().cast(dtype).unwrap() } else { x };
+            for axis in [0, 1] {
+                let wanted = x.abs().unwrap().cast(DType::F64).unwrap().square().unwrap().sum(axis).unwrap().sqrt();
+                let wanted = wanted.unwrap().to_vec::<f64>().unwrap();
+                for x in views(&x).unwrap() {
+                    let norms = || x.vector_norm(2.0, axis).unwrap().cast(DType::F64).unwrap();
+                    let found = on_threads(|| norms().to_vec::<f64>().unwrap());
+                    let near = |(a, b): (&f64, &f64)| (a - b).abs() <= 3e-7 * b;
+                    assert!(found.iter().zip(&wanted).all(near), "{shape:?} of {dtype}, axis {axis}");
+                }
+            }
+        }
+    }
+    let mut x: Vec<f32> = (0..300 * 130).map(|i| if i % 130 == 0 { 0.0 } else { 1.0 }).collect();
+    (x[7 * 130 + 1], x[200 * 130 + 2]) = (f32::NEG_INFINITY, f32::NAN);
+    let x = Tensor::from_vec([300, 130], x).unwrap();
+    let norms = x.vector_norm(2.0, 0).unwrap().to_vec::<f32>().unwrap();
+    assert!(norms[0] == 0.0 && norms[1] == f32::INFINITY && norms[2].is_nan());
+    assert!(norms[3..].iter().all(|&norm| norm == 300f32.sqrt()));
+    let mut z = vec![c64::new(0.0, 0.0); 3 * 20];
+    (z[20 + 4], z[2 * 20 + 4]) = (c64::new(f32::INFINITY, f32::NAN), c64::new(1.0, f32::NAN));
+    let z = Tensor::from_vec([3, 20], z).unwrap();
+    let norms = z.vector_norm(2.0, 1).unwrap().to_vec::<f32>().unwrap();
+    assert!(norms[0] == 0.0 && norms[1] == f32::INFINITY && norms[2].is_nan(), "{norms:?}");
 }
 
 #[test]
