@@ -2,16 +2,66 @@
 
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
 
-use super::exponential::{exponential_narrow, reduced_exponential};
+use super::exponential::reduced_exponential;
+use super::float::Float;
 use super::logarithm::Log;
 use super::{Function, polynomial};
-use crate::unary::coefficients::{ERF, ERF_NARROW, ERFCX, ERFCX_MIDDLE, ERFCX_NARROW, ERFINV, ERFINV_TAIL};
-use crate::unary::special;
+use crate::unary::{coefficients as table, special};
 
-/// From here on the error function is 1.
-const ALL: f64 = 6.0;
-/// Up to here the complementary one is a normal number.
-const LEAST: f64 = 26.0;
+/// What error functions of a type are made of.
+pub(super) trait Errors: Sized + 'static {
+    /// From here on the error function is 1.
+    const END: Self;
+    /// Up to here the complementary one is a normal number.
+    const LEAST_ERFC: Self;
+    const ERF: &'static [Self];
+    const ERFCX: &'static [Self];
+    /// What √½, rounded, lacks.
+    const ROOT_HALF_LOW: Self;
+    /// The inverse of the error function, of a number of 0 to 1, without 1.
+    fn inverse_of_erf(self) -> Self;
+}
+
+impl Errors for f64 {
+    const END: f64 = 6.0;
+    const LEAST_ERFC: f64 = 26.0;
+    const ERF: &'static [f64] = &table::ERF;
+    const ERFCX: &'static [f64] = &table::ERFCX;
+    const ROOT_HALF_LOW: f64 = special::FRAC_1_SQRT_2_LOW;
+    /// One of Halley's steps from an approximation good to six digits, which triples them.
+    #[inline(always)]
+    fn inverse_of_erf(self) -> f64 {
+        let a = self;
+        let rest = 1.0 - a; // exact where it matters, from a half on
+        let w = -Log::fast(rest * (1.0 + a));
+        let tail = polynomial(w.sqrt() - ERFINV_TAIL_MIDDLE, &table::ERFINV_TAIL);
+        let y = a * if w > ERFINV_END { tail } else { polynomial(w - ERFINV_MIDDLE, &table::ERFINV) };
+        let (near_zero, above) = parts(y, y);
+        let erfc = if y < SMALL { 1.0 - near_zero } else { above };
+        let off = if a < 0.5 { near_zero - a } else { rest - erfc };
+        let step = off / (FRAC_2_SQRT_PI * minus_square(y));
+        let value = y - step / y.mul_add(step, 1.0);
+        // Of numbers this small it is a multiple, and not all of them have digits for a step.
+        if a < 1e-9 { a / FRAC_2_SQRT_PI } else { value }
+    }
+}
+
+impl Errors for f32 {
+    const END: f32 = 4.0;
+    const LEAST_ERFC: f32 = 9.0;
+    const ERF: &'static [f32] = &table::ERF_F32;
+    const ERFCX: &'static [f32] = &table::ERFCX_F32;
+    const ROOT_HALF_LOW: f32 = 1.210_161_7e-8;
+    /// By expansions good to all digits of this type.
+    #[inline(always)]
+    fn inverse_of_erf(self) -> f32 {
+        let w = -Log::fast((1.0 - self) * (1.0 + self));
+        let tail = polynomial(w.sqrt() - table::ERFINV_TAIL_F32_MIDDLE, &table::ERFINV_TAIL_F32);
+        let near = polynomial(w - ERFINV_MIDDLE as f32, &table::ERFINV_F32);
+        self * if w > ERFINV_END as f32 { tail } else { near }
+    }
+}
+
 /// Of smaller magnitudes the error function has a series of its own.
 const SMALL: f64 = 0.5;
 
@@ -23,59 +73,50 @@ const ERFINV_END: f64 = 6.25;
 /// `exp(a²) erfc(a)` for `a` of at least a half, by a polynomial in `(a - 7/2) / (a + 7/2)`, which the whole axis is mapped to
 /// (Shepherd and Laframboise, "Chebyshev approximation of (1 + 2x) exp(x²) erfc x in 0 ≤ x < ∞", 1981).
 #[inline(always)]
-fn scaled<const N: usize>(a: f64, coefficients: &[f64; N]) -> f64 {
-    polynomial((a - ERFCX_MIDDLE) / (a + ERFCX_MIDDLE), coefficients) / (1.0 + 2.0 * a)
+fn scaled<R: Float>(a: R) -> R {
+    let middle = R::of(table::ERFCX_MIDDLE);
+    polynomial((a - middle) / (a + middle), R::ERFCX) / (R::ONE + R::TWO * a)
 }
 
 /// `exp(-a²)`, for which the rounding of `a²` is made good.
 #[inline(always)]
-fn minus_square(a: f64) -> f64 {
+fn minus_square<R: Float>(a: R) -> R {
     let square = a * a;
     reduced_exponential(-square, a.mul_add(-a, square))
 }
 
 /// `erf(x)` for a small magnitude.
 #[inline(always)]
-fn series(x: f64) -> f64 {
-    x.mul_add(polynomial(x.mul_add(x, -0.125), &ERF), x)
+fn series<R: Float>(x: R) -> R {
+    x.mul_add(polynomial(x.mul_add(x, R::of(-0.125)), R::ERF), x)
 }
 
 /// What `erf` and `erfc` are made of, for the magnitude `a` of `x`: `erf(x)` if that is small, else `erfc(a)`.
 #[inline(always)]
-fn parts(x: f64, a: f64) -> (f64, f64) {
-    (series(x), scaled(a, &ERFCX) * minus_square(a))
-}
-
-/// The same where `f32` is wanted, of which the square is exact; beyond what the expansion is for, `exp` leaves nothing of it.
-#[inline(always)]
-fn parts_narrow(x: f64, a: f64) -> (f64, f64) {
-    (x * polynomial(x * x, &ERF_NARROW), scaled(a, &ERFCX_NARROW) * exponential_narrow(-a * a))
+fn parts<R: Float>(x: R, a: R) -> (R, R) {
+    (series(x), scaled(a) * minus_square(a))
 }
 
 #[inline(always)]
-fn erf(x: f64, (near_zero, above): (f64, f64)) -> f64 {
-    if x.abs() < SMALL { near_zero } else { (1.0 - above).copysign(x) }
+fn erf<R: Float>(x: R, (near_zero, above): (R, R)) -> R {
+    if x.abs() < R::of(SMALL) { near_zero } else { (R::ONE - above).copysign(x) }
 }
 
 #[inline(always)]
-fn erfc(x: f64, (near_zero, above): (f64, f64)) -> f64 {
-    let large = if x < 0.0 { 2.0 - above } else { above };
-    if x.abs() < SMALL { 1.0 - near_zero } else { large }
+fn erfc<R: Float>(x: R, (near_zero, above): (R, R)) -> R {
+    let large = if x < R::ZERO { R::TWO - above } else { above };
+    if x.abs() < R::of(SMALL) { R::ONE - near_zero } else { large }
 }
 
 pub(super) struct Erf;
 impl Function for Erf {
     #[inline(always)]
-    fn within(x: f64) -> bool {
-        x.abs() <= f64::INFINITY
+    fn within<R: Float>(x: R) -> bool {
+        x.abs() <= R::infinity()
     }
     #[inline(always)]
-    fn fast(x: f64) -> f64 {
-        erf(x, parts(x, x.abs().min(ALL)))
-    }
-    #[inline(always)]
-    fn fast_narrow(x: f64) -> f64 {
-        erf(x, parts_narrow(x, x.abs().min(ALL)))
+    fn fast<R: Float>(x: R) -> R {
+        erf(x, parts(x, x.abs().min(R::END)))
     }
     fn exact(x: f64) -> f64 {
         special::erf(x)
@@ -85,16 +126,12 @@ impl Function for Erf {
 pub(super) struct Erfc;
 impl Function for Erfc {
     #[inline(always)]
-    fn within(x: f64) -> bool {
-        x <= LEAST
+    fn within<R: Float>(x: R) -> bool {
+        x <= R::LEAST_ERFC
     }
     #[inline(always)]
-    fn fast(x: f64) -> f64 {
-        erfc(x, parts(x, x.abs().min(LEAST)))
-    }
-    #[inline(always)]
-    fn fast_narrow(x: f64) -> f64 {
-        erfc(x, parts_narrow(x, x.abs().min(LEAST)))
+    fn fast<R: Float>(x: R) -> R {
+        erfc(x, parts(x, x.abs().min(R::LEAST_ERFC)))
     }
     fn exact(x: f64) -> f64 {
         special::erfc(x)
@@ -104,66 +141,35 @@ impl Function for Erfc {
 pub(super) struct Gelu;
 impl Function for Gelu {
     #[inline(always)]
-    fn within(x: f64) -> bool {
-        (-LEAST..=f64::MAX).contains(&x)
+    fn within<R: Float>(x: R) -> bool {
+        (-R::LEAST_ERFC..=R::MOST).contains(&x)
     }
     /// As [`special::gelu`]: in the left tail `erfc` magnifies the rounding of its argument, which is made good by its derivative.
     #[inline(always)]
-    fn fast(x: f64) -> f64 {
-        let u = -x * FRAC_1_SQRT_2;
-        let a = u.abs().min(LEAST);
+    fn fast<R: Float>(x: R) -> R {
+        let root_half = R::of(FRAC_1_SQRT_2);
+        let u = -x * root_half;
+        let a = u.abs().min(R::LEAST_ERFC);
         let power = minus_square(a);
-        let scaled = scaled(a, &ERFCX);
-        let lost = (-x).mul_add(FRAC_1_SQRT_2, -u) - x * special::FRAC_1_SQRT_2_LOW;
-        let tail = (scaled - lost * FRAC_2_SQRT_PI) * power;
-        0.5 * x * erfc(u, (series(u), if u > 0.0 { tail } else { scaled * power }))
-    }
-    /// In digits enough for `f32` without that.
-    #[inline(always)]
-    fn fast_narrow(x: f64) -> f64 {
-        let u = -x * FRAC_1_SQRT_2;
-        0.5 * x * erfc(u, parts_narrow(u, u.abs().min(LEAST)))
+        let scaled = scaled(a);
+        let lost = (-x).mul_add(root_half, -u) - x * R::ROOT_HALF_LOW;
+        let tail = (scaled - lost * R::of(FRAC_2_SQRT_PI)) * power;
+        R::HALF * x * erfc(u, (series(u), if u > R::ZERO { tail } else { scaled * power }))
     }
     fn exact(x: f64) -> f64 {
         special::gelu(x)
     }
 }
 
-/// One of Halley's steps from an approximation good to six digits, which triples them. `parts` of it are those of the error function.
-#[inline(always)]
-fn inverse(
-    x: f64,
-    log: impl Fn(f64) -> f64,
-    parts: impl Fn(f64) -> (f64, f64),
-    minus_square: impl Fn(f64) -> f64,
-) -> f64 {
-    let a = x.abs();
-    let rest = 1.0 - a; // exact where it matters, from a half on
-    let w = -log(rest * (1.0 + a));
-    let tail = polynomial(w.sqrt() - ERFINV_TAIL_MIDDLE, &ERFINV_TAIL);
-    let y = a * if w > ERFINV_END { tail } else { polynomial(w - ERFINV_MIDDLE, &ERFINV) };
-    let (near_zero, above) = parts(y);
-    let erfc = if y < SMALL { 1.0 - near_zero } else { above };
-    let off = if a < 0.5 { near_zero - a } else { rest - erfc };
-    let step = off / (FRAC_2_SQRT_PI * minus_square(y));
-    let value = y - step / y.mul_add(step, 1.0);
-    // Of numbers this small it is a multiple, and not all of them have digits for a step.
-    (if a < 1e-9 { a / FRAC_2_SQRT_PI } else { value }).copysign(x)
-}
-
 pub(super) struct Erfinv;
 impl Function for Erfinv {
     #[inline(always)]
-    fn within(x: f64) -> bool {
-        x.abs() < 1.0
+    fn within<R: Float>(x: R) -> bool {
+        x.abs() < R::ONE
     }
     #[inline(always)]
-    fn fast(x: f64) -> f64 {
-        inverse(x, Log::fast, |y| parts(y, y), minus_square)
-    }
-    #[inline(always)]
-    fn fast_narrow(x: f64) -> f64 {
-        inverse(x, Log::fast_narrow, |y| parts_narrow(y, y), |y| exponential_narrow(-y * y))
+    fn fast<R: Float>(x: R) -> R {
+        x.abs().inverse_of_erf().copysign(x)
     }
     fn exact(x: f64) -> f64 {
         special::erfinv(x)

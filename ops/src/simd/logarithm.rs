@@ -1,30 +1,31 @@
 //! Logarithms, the inverses of the hyperbolic functions, and others that are made of logarithms.
 
-use std::f64::consts::{LOG2_E, LOG10_E};
-
-use super::exponential::{LARGE_EXPONENT, TINY, exponential, exponential_narrow};
-use super::{Function, polynomial, power};
+use super::exponential::exponential;
+use super::float::Float;
+use super::{Function, polynomial};
 use crate::unary::special;
 
-/// ln(2) in two floats, of which the first has trailing zeros: products with exponents are exact.
-pub(super) const LN_2: [f64; 2] = [6.931_471_803_691_238e-1, 1.908_214_929_270_587_7e-10];
-
-/// A positive normal number as `2^k · (1 + f)` with `1 + f` between √½ and √2: `k` and `f`.
-#[inline(always)]
-pub(super) fn split(x: f64) -> (f64, f64) {
-    const ONE: u64 = 0x3ff0_0000_0000_0000;
-    const SQRT_HALF: u64 = 0x3fe6_a09e_0000_0000;
-    const MANTISSA: u64 = 0x000f_ffff_ffff_ffff;
-    let moved = x.to_bits().wrapping_add(ONE - SQRT_HALF);
-    // The biased exponent as a float: the bits of 2^52 plus it.
-    let exponent = f64::from_bits(0x4330_0000_0000_0000 | (moved >> 52)) - (4_503_599_627_370_496.0 + 1023.0);
-    (exponent, f64::from_bits((moved & MANTISSA) + SQRT_HALF) - 1.0)
+/// What logarithms of a type are made of.
+pub(super) trait Logarithms: Sized + 'static {
+    /// ln(2) in two floats, of which the first has trailing zeros: products with exponents are exact.
+    const SHORT_LN_2: [Self; 2];
+    /// `(ln((1 + s) / (1 - s)) / s - 2) / s²` in `s²`, for `s` up to that of √2.
+    const LOGARITHM: &'static [Self];
+    /// What 1/3 in two floats has beyond the first, and how many of the terms that follow in the series of the inverse hyperbolic tangent a
+    /// logarithm in two floats takes.
+    const THIRD_LOW: Self;
+    const REST: &'static [Self];
+    /// log₂(e) and log₁₀(e) in two floats.
+    const LOG2_E: [Self; 2];
+    const LOG10_E: [Self; 2];
+    /// log₁₀(2) in two floats, as [`Logarithms::SHORT_LN_2`].
+    const SHORT_LOG10_2: [Self; 2];
 }
 
-/// `k · ln(2) + ln(1 + f) + low`: the polynomial of fdlibm's `__ieee754_log` in `s = f / (2 + f)`.
-#[inline(always)]
-pub(super) fn logarithm(k: f64, f: f64, low: f64) -> f64 {
-    const COEFFICIENTS: [f64; 7] = [
+impl Logarithms for f64 {
+    const SHORT_LN_2: [f64; 2] = [6.931_471_803_691_238e-1, 1.908_214_929_270_587_7e-10];
+    /// Those of fdlibm's `__ieee754_log`.
+    const LOGARITHM: &'static [f64] = &[
         6.666_666_666_666_735e-1,
         3.999_999_999_940_942e-1,
         2.857_142_874_366_239e-1,
@@ -33,39 +34,72 @@ pub(super) fn logarithm(k: f64, f: f64, low: f64) -> f64 {
         1.531_383_769_920_937_3e-1,
         1.479_819_860_511_658_6e-1,
     ];
-    let s = f / (2.0 + f);
-    let square = s * s;
-    let half = 0.5 * f * f;
-    let rest = square * polynomial(square, &COEFFICIENTS);
-    // The small terms first.
-    let tail = s.mul_add(half + rest, k.mul_add(LN_2[1], low));
-    k.mul_add(LN_2[0], f - (half - tail))
+    const THIRD_LOW: f64 = 1.850_371_707_708_594e-17;
+    const REST: &'static [f64] = &[
+        1.0 / 5.0,
+        1.0 / 7.0,
+        1.0 / 9.0,
+        1.0 / 11.0,
+        1.0 / 13.0,
+        1.0 / 15.0,
+        1.0 / 17.0,
+        1.0 / 19.0,
+        1.0 / 21.0,
+        1.0 / 23.0,
+        1.0 / 25.0,
+        1.0 / 27.0,
+    ];
+    const LOG2_E: [f64; 2] = [std::f64::consts::LOG2_E, 2.035_527_374_093_103_3e-17];
+    const LOG10_E: [f64; 2] = [std::f64::consts::LOG10_E, 1.098_319_650_216_765e-17];
+    const SHORT_LOG10_2: [f64; 2] = [3.010_299_956_639_528_3e-1, 2.836_339_455_104_496_4e-14];
 }
 
-/// `k · ln(2) + ln(1 + f)` where `f32` is wanted: the series of the inverse hyperbolic tangent of `f / (2 + f)`.
+impl Logarithms for f32 {
+    const SHORT_LN_2: [f32; 2] = [0.693_145_75, 1.428_606_8e-6];
+    const LOGARITHM: &'static [f32] = &[0.666_666_7, 0.400_001_23, 0.285_508_22, 0.233_304_68];
+    const THIRD_LOW: f32 = -9.934_107_5e-9;
+    const REST: &'static [f32] = &[1.0 / 5.0, 1.0 / 7.0, 1.0 / 9.0, 1.0 / 11.0, 1.0 / 13.0];
+    const LOG2_E: [f32; 2] = [std::f32::consts::LOG2_E, 1.925_963e-8];
+    const LOG10_E: [f32; 2] = [std::f32::consts::LOG10_E, -1.010_305e-8];
+    const SHORT_LOG10_2: [f32; 2] = [3.010_254e-1, 4.605_039e-6];
+}
+
+/// What `ln(1 + f)` has beyond `f`, as what is added to it and what is taken off, by way of `s = f / (2 + f)` as in fdlibm's
+/// `__ieee754_log`; `low` is added to the small one.
 #[inline(always)]
-fn logarithm_narrow(k: f64, f: f64) -> f64 {
-    const COEFFICIENTS: [f64; 7] = [2.0 / 3.0, 2.0 / 5.0, 2.0 / 7.0, 2.0 / 9.0, 2.0 / 11.0, 2.0 / 13.0, 2.0 / 15.0];
-    let s = f / (2.0 + f);
+fn beyond_mantissa<R: Float>(f: R, low: R) -> (R, R) {
+    let s = f / (R::TWO + f);
     let square = s * s;
-    k.mul_add(std::f64::consts::LN_2, s * square.mul_add(polynomial(square, &COEFFICIENTS), 2.0))
+    let half = R::HALF * f * f;
+    let rest = square * polynomial(square, R::LOGARITHM);
+    (s.mul_add(half + rest, low), half)
+}
+
+/// `k · ln(2) + ln(1 + f) + low`.
+#[inline(always)]
+fn logarithm<R: Float>(k: R, f: R, low: R) -> R {
+    // The small terms first.
+    let (tail, half) = beyond_mantissa(f, k.mul_add(R::SHORT_LN_2[1], low));
+    k.mul_add(R::SHORT_LN_2[0], f - (half - tail))
+}
+
+/// `ln(1 + f)` times the logarithm of `e` to another base, which is given in two floats; and `low`.
+#[inline(always)]
+fn to_base<R: Float>(f: R, [high_e, low_e]: [R; 2], low: R) -> R {
+    let (tail, half) = beyond_mantissa(f, R::ZERO);
+    f.mul_add(high_e, (tail - half).mul_add(high_e, f.mul_add(low_e, low)))
 }
 
 pub(super) struct Log;
 impl Function for Log {
     #[inline(always)]
-    fn within(x: f64) -> bool {
-        (f64::MIN_POSITIVE..=f64::MAX).contains(&x)
+    fn within<R: Float>(x: R) -> bool {
+        (R::LEAST..=R::MOST).contains(&x)
     }
     #[inline(always)]
-    fn fast(x: f64) -> f64 {
-        let (k, f) = split(x);
-        logarithm(k, f, 0.0)
-    }
-    #[inline(always)]
-    fn fast_narrow(x: f64) -> f64 {
-        let (k, f) = split(x);
-        logarithm_narrow(k, f)
+    fn fast<R: Float>(x: R) -> R {
+        let (k, f) = x.split();
+        logarithm(k, f, R::ZERO)
     }
     fn exact(x: f64) -> f64 {
         x.ln()
@@ -75,19 +109,14 @@ impl Function for Log {
 pub(super) struct Log2;
 impl Function for Log2 {
     #[inline(always)]
-    fn within(x: f64) -> bool {
+    fn within<R: Float>(x: R) -> bool {
         Log::within(x)
     }
     /// Exact for powers of two: of them the logarithm of the mantissa is 0.
     #[inline(always)]
-    fn fast(x: f64) -> f64 {
-        let (k, f) = split(x);
-        logarithm(0.0, f, 0.0).mul_add(LOG2_E, k)
-    }
-    #[inline(always)]
-    fn fast_narrow(x: f64) -> f64 {
-        let (k, f) = split(x);
-        logarithm_narrow(0.0, f).mul_add(LOG2_E, k)
+    fn fast<R: Float>(x: R) -> R {
+        let (k, f) = x.split();
+        k + to_base(f, R::LOG2_E, R::ZERO)
     }
     fn exact(x: f64) -> f64 {
         x.log2()
@@ -97,63 +126,41 @@ impl Function for Log2 {
 pub(super) struct Log10;
 impl Function for Log10 {
     #[inline(always)]
-    fn within(x: f64) -> bool {
+    fn within<R: Float>(x: R) -> bool {
         Log::within(x)
     }
-    /// In two floats, so that it is exact for powers of ten.
+    /// Exact for powers of ten: what is rounded before the last sum is far below that.
     #[inline(always)]
-    fn fast(x: f64) -> f64 {
-        /// What `LOG10_E` lost to rounding.
-        const LOW: f64 = 1.098_319_650_216_765e-17;
-        let (high, low) = power::logarithm(x);
-        let product = high * LOG10_E;
-        product + high.mul_add(LOW, low.mul_add(LOG10_E, high.mul_add(LOG10_E, -product)))
-    }
-    #[inline(always)]
-    fn fast_narrow(x: f64) -> f64 {
-        Log::fast_narrow(x) * LOG10_E
+    fn fast<R: Float>(x: R) -> R {
+        let (k, f) = x.split();
+        let [short, low] = R::SHORT_LOG10_2;
+        k.mul_add(short, to_base(f, R::LOG10_E, k * low))
     }
     fn exact(x: f64) -> f64 {
         x.log10()
     }
 }
 
-/// The logarithm of one more than `x`, which is above −1.
+/// The logarithm of one more than `x`, which is above −1; but for the sign of zero.
 #[inline(always)]
-pub(super) fn of_one_more(x: f64) -> f64 {
+pub(super) fn of_one_more<R: Float>(x: R) -> R {
     // What the sum rounds away (Knuth) moves the logarithm by its part of the sum.
-    let sum = 1.0 + x;
-    let of_x = sum - 1.0;
-    let lost = (1.0 - (sum - of_x)) + (x - of_x);
-    let (k, f) = split(sum);
-    let log = logarithm(k, f, lost / sum);
-    if x.abs() < TINY { x } else { log }
-}
-
-/// The same where `f32` is wanted.
-#[inline(always)]
-pub(super) fn of_one_more_narrow(x: f64) -> f64 {
-    /// Below it the sum with one would lose what is wanted, and four terms of the series are enough.
-    const SMALL: f64 = 1.0 / (1u64 << 10) as f64;
-    let (k, f) = split(1.0 + x);
-    let few = x * polynomial(x, &[1.0, -1.0 / 2.0, 1.0 / 3.0, -1.0 / 4.0]);
-    let log = logarithm_narrow(k, f);
-    if x.abs() < SMALL { few } else { log }
+    let sum = R::ONE + x;
+    let of_x = sum - R::ONE;
+    let lost = (R::ONE - (sum - of_x)) + (x - of_x);
+    let (k, f) = sum.split();
+    logarithm(k, f, lost / sum)
 }
 
 pub(super) struct Log1p;
 impl Function for Log1p {
     #[inline(always)]
-    fn within(x: f64) -> bool {
-        x > -1.0 && x <= f64::MAX
+    fn within<R: Float>(x: R) -> bool {
+        x > -R::ONE && x <= R::MOST
     }
     #[inline(always)]
-    fn fast(x: f64) -> f64 {
-        of_one_more(x)
-    }
-    #[inline(always)]
-    fn fast_narrow(x: f64) -> f64 {
-        of_one_more_narrow(x)
+    fn fast<R: Float>(x: R) -> R {
+        of_one_more(x).copysign(x)
     }
     fn exact(x: f64) -> f64 {
         x.ln_1p()
@@ -165,24 +172,20 @@ const LARGE: f64 = 1e9;
 
 /// What is one less than `exp(asinh(a))`.
 #[inline(always)]
-fn of_asinh(a: f64) -> f64 {
+fn of_asinh<R: Float>(a: R) -> R {
     let square = a * a;
-    a + square / (1.0 + (1.0 + square).sqrt())
+    a + square / (R::ONE + (R::ONE + square).sqrt())
 }
 
 pub(super) struct Asinh;
 impl Function for Asinh {
     #[inline(always)]
-    fn within(x: f64) -> bool {
-        x.abs() <= LARGE
+    fn within<R: Float>(x: R) -> bool {
+        x.abs() <= R::of(LARGE)
     }
     #[inline(always)]
-    fn fast(x: f64) -> f64 {
+    fn fast<R: Float>(x: R) -> R {
         of_one_more(of_asinh(x.abs())).copysign(x)
-    }
-    #[inline(always)]
-    fn fast_narrow(x: f64) -> f64 {
-        of_one_more_narrow(of_asinh(x.abs())).copysign(x)
     }
     fn exact(x: f64) -> f64 {
         special::asinh(x)
@@ -191,24 +194,20 @@ impl Function for Asinh {
 
 /// What is one less than `exp(acosh(x))`, from the distance to 1, which is exact near it.
 #[inline(always)]
-fn of_acosh(x: f64) -> f64 {
-    let above = x - 1.0;
-    above + (above * (x + 1.0)).sqrt()
+fn of_acosh<R: Float>(x: R) -> R {
+    let above = x - R::ONE;
+    above + (above * (x + R::ONE)).sqrt()
 }
 
 pub(super) struct Acosh;
 impl Function for Acosh {
     #[inline(always)]
-    fn within(x: f64) -> bool {
-        (1.0..=LARGE).contains(&x)
+    fn within<R: Float>(x: R) -> bool {
+        (R::ONE..=R::of(LARGE)).contains(&x)
     }
     #[inline(always)]
-    fn fast(x: f64) -> f64 {
+    fn fast<R: Float>(x: R) -> R {
         of_one_more(of_acosh(x))
-    }
-    #[inline(always)]
-    fn fast_narrow(x: f64) -> f64 {
-        of_one_more_narrow(of_acosh(x))
     }
     fn exact(x: f64) -> f64 {
         special::acosh(x)
@@ -217,23 +216,19 @@ impl Function for Acosh {
 
 /// What is one less than `exp(2 atanh(a))`.
 #[inline(always)]
-fn of_atanh(a: f64) -> f64 {
-    2.0 * a / (1.0 - a)
+fn of_atanh<R: Float>(a: R) -> R {
+    R::TWO * a / (R::ONE - a)
 }
 
 pub(super) struct Atanh;
 impl Function for Atanh {
     #[inline(always)]
-    fn within(x: f64) -> bool {
-        x.abs() < 1.0
+    fn within<R: Float>(x: R) -> bool {
+        x.abs() < R::ONE
     }
     #[inline(always)]
-    fn fast(x: f64) -> f64 {
-        (0.5 * of_one_more(of_atanh(x.abs()))).copysign(x)
-    }
-    #[inline(always)]
-    fn fast_narrow(x: f64) -> f64 {
-        (0.5 * of_one_more_narrow(of_atanh(x.abs()))).copysign(x)
+    fn fast<R: Float>(x: R) -> R {
+        (R::HALF * of_one_more(of_atanh(x.abs()))).copysign(x)
     }
     fn exact(x: f64) -> f64 {
         special::atanh(x)
@@ -243,16 +238,12 @@ impl Function for Atanh {
 pub(super) struct Softplus;
 impl Function for Softplus {
     #[inline(always)]
-    fn within(x: f64) -> bool {
-        x.abs() <= LARGE_EXPONENT
+    fn within<R: Float>(x: R) -> bool {
+        x.abs() <= R::ALL
     }
     #[inline(always)]
-    fn fast(x: f64) -> f64 {
-        x.max(0.0) + of_one_more(exponential(-x.abs()))
-    }
-    #[inline(always)]
-    fn fast_narrow(x: f64) -> f64 {
-        x.max(0.0) + of_one_more_narrow(exponential_narrow(-x.abs()))
+    fn fast<R: Float>(x: R) -> R {
+        x.max(R::ZERO) + of_one_more(exponential(-x.abs()))
     }
     fn exact(x: f64) -> f64 {
         special::softplus(x)
@@ -262,21 +253,15 @@ impl Function for Softplus {
 pub(super) struct Logit;
 impl Function for Logit {
     #[inline(always)]
-    fn within(x: f64) -> bool {
-        (f64::MIN_POSITIVE..1.0).contains(&x)
+    fn within<R: Float>(x: R) -> bool {
+        (R::LEAST..R::ONE).contains(&x)
     }
     /// Near a half it is the logarithm of almost 1, whose distance to 1 is found first.
     #[inline(always)]
-    fn fast(x: f64) -> f64 {
-        let near = of_one_more((2.0 * x - 1.0) / (1.0 - x));
-        let far = Log::fast(x / (1.0 - x));
-        if (x - 0.5).abs() <= 0.25 { near } else { far }
-    }
-    #[inline(always)]
-    fn fast_narrow(x: f64) -> f64 {
-        let near = of_one_more_narrow((2.0 * x - 1.0) / (1.0 - x));
-        let far = Log::fast_narrow(x / (1.0 - x));
-        if (x - 0.5).abs() <= 0.25 { near } else { far }
+    fn fast<R: Float>(x: R) -> R {
+        let near = of_one_more((R::TWO * x - R::ONE) / (R::ONE - x));
+        let far = Log::fast(x / (R::ONE - x));
+        if (x - R::HALF).abs() <= R::of(0.25) { near } else { far }
     }
     fn exact(x: f64) -> f64 {
         special::logit(x)

@@ -9,6 +9,7 @@ mod angles;
 mod arc;
 mod error;
 mod exponential;
+mod float;
 mod level;
 mod logarithm;
 mod pairs;
@@ -36,126 +37,78 @@ use angles::{Cos, Sin, Tan};
 use arc::{Acos, Asin, Atan};
 use error::{Erf, Erfc, Erfinv, Gelu};
 use exponential::{Cosh, Elu, Exp, Exp2, Expm1, Sigmoid, Silu, Sinh, Softsign, Tanh};
+use float::Float;
 use logarithm::{Acosh, Asinh, Atanh, Log, Log1p, Log2, Log10, Logit, Softplus};
 
 /// A function of a float whose common case is branch-free arithmetic with fused multiply-adds.
 trait Function {
     /// Whether `fast` holds for an argument: for none that is NaN.
-    fn within(x: f64) -> bool;
-    fn fast(x: f64) -> f64;
-    /// The same for an argument and a result of `f32`: within 2^-42 of itself, so that rounding is all but once.
-    #[inline(always)]
-    fn fast_narrow(x: f64) -> f64 {
-        Self::fast(x)
-    }
+    fn within<R: Float>(x: R) -> bool;
+    fn fast<R: Float>(x: R) -> R;
     /// For every other argument, and for CPUs without fused multiply-add.
     fn exact(x: f64) -> f64;
-}
-
-/// `f32` and `f64`; both are computed as `f64`.
-trait Float: Element {
-    fn wide(self) -> f64;
-    fn round(wide: f64) -> Self;
-    /// A function in as many digits as this type is worth.
-    fn fast<F: Function>(x: f64) -> f64;
-}
-
-impl Float for f64 {
-    #[inline(always)]
-    fn wide(self) -> f64 {
-        self
-    }
-    #[inline(always)]
-    fn round(wide: f64) -> f64 {
-        wide
-    }
-    #[inline(always)]
-    fn fast<F: Function>(x: f64) -> f64 {
-        F::fast(x)
-    }
-}
-
-impl Float for f32 {
-    #[inline(always)]
-    fn wide(self) -> f64 {
-        f64::from(self)
-    }
-    #[inline(always)]
-    fn round(wide: f64) -> f32 {
-        wide as f32
-    }
-    #[inline(always)]
-    fn fast<F: Function>(x: f64) -> f64 {
-        F::fast_narrow(x)
-    }
 }
 
 /// Elements between two looks for arguments past the limit.
 const CHUNK: usize = 256;
 
 #[inline(always)]
-fn run<F: Function, T: Float>(x: &[T], out: &mut [T]) {
+fn run<F: Function, R: Float>(x: &[R], out: &mut [R]) {
     for (x, out) in x.chunks(CHUNK).zip(out.chunks_mut(CHUNK)) {
-        let mut beyond = 0u64;
-        for (o, x) in out.iter_mut().zip(x) {
-            let x = x.wide();
-            beyond |= u64::from(!F::within(x));
-            *o = T::round(T::fast::<F>(x));
+        let mut beyond = R::Flag::default();
+        for (o, &x) in out.iter_mut().zip(x) {
+            beyond |= R::Flag::from(!F::within(x));
+            *o = F::fast(x);
         }
-        if beyond != 0 {
-            repair::<F, T>(x, out);
+        if beyond != R::Flag::default() {
+            repair::<F, R>(x, out);
         }
     }
 }
 
 #[cold]
 #[inline(never)]
-fn repair<F: Function, T: Float>(x: &[T], out: &mut [T]) {
-    for (o, x) in out.iter_mut().zip(x) {
-        let x = x.wide();
+fn repair<F: Function, R: Float>(x: &[R], out: &mut [R]) {
+    for (o, &x) in out.iter_mut().zip(x) {
         if !F::within(x) {
-            *o = T::round(F::exact(x));
+            *o = R::of(F::exact(x.wide()));
         }
     }
 }
 
 /// [`run`] over a block.
-struct Fast<'a, F, T> {
-    x: &'a [T],
-    out: &'a mut [T],
+struct Fast<'a, F, R> {
+    x: &'a [R],
+    out: &'a mut [R],
     function: PhantomData<F>,
 }
 
-impl<F: Function, T: Float> Loop for Fast<'_, F, T> {
+impl<F: Function, R: Float> Loop for Fast<'_, F, R> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
-        run::<F, T>(self.x, self.out);
+        run::<F, R>(self.x, self.out);
     }
 }
 
-fn apply<F: Function, T: Float>(x: &[u8], out: &mut [u8]) {
-    let (x, out) = (T::from_bytes(x), T::from_bytes_mut(out));
+fn apply<F: Function, R: Float>(x: &[u8], out: &mut [u8]) {
+    let (x, out) = (R::from_bytes(x), R::from_bytes_mut(out));
     debug_assert_eq!(x.len(), out.len());
     // Fused multiply-add is part of every level but that of plain x86-64.
     if level() > Level::Baseline || cfg!(any(target_arch = "aarch64", target_feature = "fma")) {
         vectorised(Fast { x, out, function: PhantomData::<F> });
     } else {
         for (o, x) in out.iter_mut().zip(x) {
-            *o = T::round(F::exact(x.wide()));
+            *o = R::of(F::exact(x.wide()));
         }
     }
 }
 
-/// Adding this to a number below 2^51 rounds it to an integer, half to even, which the low bits of the
-/// sum hold in two's complement.
-const ROUND: f64 = 6_755_399_441_055_744.0; // 1.5 * 2^52
-
 /// `c[0] + x * (c[1] + x * (…))`.
 #[inline(always)]
-fn polynomial<const N: usize>(x: f64, coefficients: &[f64; N]) -> f64 {
-    let mut sum = coefficients[N - 1];
-    let mut i = N - 1;
+fn polynomial<R: Float>(x: R, coefficients: &[R]) -> R {
+    let mut sum = coefficients[coefficients.len() - 1];
+    let mut i = coefficients.len() - 1;
     while i > 0 {
         i -= 1;
         sum = sum.mul_add(x, coefficients[i]);
@@ -165,7 +118,7 @@ fn polynomial<const N: usize>(x: f64, coefficients: &[f64; N]) -> f64 {
 
 macro_rules! functions {
     ($($function:ident, $what:literal: $f32:ident $f64:ident;)+) => {$(
-        #[doc = concat!("The ", $what, " of a block of `f32`: computed in `f64` and rounded once.")]
+        #[doc = concat!("The ", $what, " of a block of `f32`.")]
         pub fn $f32(x: &[u8], out: &mut [u8]) {
             apply::<$function, f32>(x, out);
         }

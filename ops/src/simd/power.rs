@@ -1,89 +1,54 @@
 //! Powers of floats: the logarithm as a sum of two floats, times the exponent, through the exponential.
 
-use super::exponential::{exponential_narrow, reduced_exponential};
-use super::logarithm::{LN_2, logarithm as plain_logarithm, split};
+use super::exponential::reduced_exponential;
+use super::float::Float;
 use super::pairs::Function2;
-use super::{Float, polynomial};
+use super::polynomial;
 
-/// The natural logarithm of a positive normal number, as a sum of two floats, within 2^-65 of itself.
+/// The natural logarithm of a positive normal number, as a sum of two floats, within 2^-65 of itself (of `f32`, within 2^-33).
 #[inline(always)]
-pub(super) fn logarithm(x: f64) -> (f64, f64) {
-    /// 1/3 in two floats.
-    const THIRD: [f64; 2] = [1.0 / 3.0, 1.850_371_707_708_594e-17];
-    /// What follows in the series of the inverse hyperbolic tangent.
-    const REST: [f64; 12] = [
-        1.0 / 5.0,
-        1.0 / 7.0,
-        1.0 / 9.0,
-        1.0 / 11.0,
-        1.0 / 13.0,
-        1.0 / 15.0,
-        1.0 / 17.0,
-        1.0 / 19.0,
-        1.0 / 21.0,
-        1.0 / 23.0,
-        1.0 / 25.0,
-        1.0 / 27.0,
-    ];
-    let (k, f) = split(x);
+pub(super) fn logarithm<R: Float>(x: R) -> (R, R) {
+    let third = R::of(1.0 / 3.0);
+    let (k, f) = x.split();
     // s = f / (2 + f), of which the logarithm is 2s + 2s · (s²/3 + s⁴/5 + …); names that end in 1 are what the other rounds away.
-    let d = 2.0 + f;
-    let d1 = f - (d - 2.0);
-    let inverse = 1.0 / d;
+    let d = R::TWO + f;
+    let d1 = f - (d - R::TWO);
+    let inverse = R::ONE / d;
     let s = f * inverse;
     let s1 = s.mul_add(-d1, s.mul_add(-d, f)) * inverse;
     let z = s * s;
-    let z1 = (2.0 * s).mul_add(s1, s.mul_add(s, -z));
-    let rest = polynomial(z, &REST);
+    let z1 = (R::TWO * s).mul_add(s1, s.mul_add(s, -z));
+    let rest = polynomial(z, R::REST);
     let q = z * rest;
-    let u = THIRD[0] + q;
-    let u1 = ((THIRD[0] - u) + q) + z1.mul_add(rest, THIRD[1]);
+    let u = third + q;
+    let u1 = ((third - u) + q) + z1.mul_add(rest, R::THIRD_LOW);
     let w = z * u;
     let w1 = z1.mul_add(u, z.mul_add(u1, z.mul_add(u, -w)));
-    let (twice, twice1) = (2.0 * s, 2.0 * s1);
+    let (twice, twice1) = (R::TWO * s, R::TWO * s1);
     let v = twice * w;
     let v1 = twice1.mul_add(w, twice.mul_add(w1, twice.mul_add(w, -v)));
     let l = twice + v;
     let l1 = ((twice - l) + v) + (v1 + twice1);
     // The first product is exact, and 0 or greater than the logarithm of the mantissa.
-    let e = k * LN_2[0];
+    let e = k * R::SHORT_LN_2[0];
     let high = e + l;
-    (high, ((e - high) + l) + k.mul_add(LN_2[1], l1))
-}
-
-/// What a product of a logarithm and an exponent is, and `e` to the power of it.
-type Raised = (f64, f64);
-
-/// A positive normal number to the power of `y`.
-#[inline(always)]
-fn raised(x: f64, y: f64) -> Raised {
-    let (log, log1) = logarithm(x);
-    let product = y * log;
-    (product, reduced_exponential(product, y.mul_add(log1, y.mul_add(log, -product))))
-}
-
-/// The same for `f32`, of which neither logarithm nor product need a second float: where the result is one of `f32` the product is at most
-/// 104, of which an error of 2^-50 of it is 2^-43 of the result.
-#[inline(always)]
-fn raised_narrow(x: f64, y: f64) -> Raised {
-    let (k, f) = split(x);
-    let product = y * plain_logarithm(k, f, 0.0);
-    (product, exponential_narrow(product))
+    (high, ((e - high) + l) + k.mul_add(R::SHORT_LN_2[1], l1))
 }
 
 /// `x` to the power of `y`, and whether that holds: else the standard library is to be asked.
 #[inline(always)]
-fn power(x: f64, y: f64, raised: impl Fn(f64, f64) -> Raised) -> (f64, bool) {
-    const SIGN: u64 = 1 << 63;
+fn power<R: Float>(x: R, y: R) -> (R, bool) {
     let positive = x.abs();
-    let (product, value) = raised(positive, y);
+    let (log, log1) = logarithm(positive);
+    let product = y * log;
+    let value = reduced_exponential(product, y.mul_add(log1, y.mul_add(log, -product)));
     // Of negative numbers there are powers by integers.
-    let (negative, half) = (x < 0.0, 0.5 * y);
+    let (negative, half) = (x < R::ZERO, R::HALF * y);
     let odd = half != half.floor();
-    let value = f64::from_bits(value.to_bits() ^ if negative & odd { SIGN } else { 0 });
-    let normal = (f64::MIN_POSITIVE..=f64::MAX).contains(&positive);
-    let holds = normal & (product.abs() <= 708.0) & (!negative | (y == y.floor()));
-    let is_square = y == 2.0;
+    let value = value.negated_if(negative & odd);
+    let normal = (R::LEAST..=R::MOST).contains(&positive);
+    let holds = normal & (product.abs() <= R::LARGE) & (!negative | (y == y.floor()));
+    let is_square = y == R::TWO;
     (if is_square { x * x } else { value }, holds | is_square)
 }
 
@@ -95,21 +60,17 @@ fn slowly(x: f64, y: f64) -> f64 {
 pub(super) struct Pow;
 impl Function2 for Pow {
     #[inline(always)]
-    fn fast(x: f64, y: f64) -> (f64, bool) {
-        power(x, y, raised)
-    }
-    #[inline(always)]
-    fn fast_narrow(x: f64, y: f64) -> (f64, bool) {
-        power(x, y, raised_narrow)
+    fn fast<R: Float>(x: R, y: R) -> (R, bool) {
+        power(x, y)
     }
     fn exact(x: f64, y: f64) -> f64 {
         slowly(x, y)
     }
     #[inline(always)]
-    fn shortly<T: Float>(x: &[T], y: &[T], out: &mut [T]) -> bool {
-        let are_squares = y.iter().fold(true, |all, y| all & (y.wide() == 2.0));
+    fn shortly<R: Float>(x: &[R], y: &[R], out: &mut [R]) -> bool {
+        let are_squares = y.iter().fold(true, |all, &y| all & (y == R::TWO));
         if are_squares {
-            out.iter_mut().zip(x).for_each(|(out, x)| *out = T::round(x.wide() * x.wide()));
+            out.iter_mut().zip(x).for_each(|(out, &x)| *out = x * x);
         }
         are_squares
     }
@@ -117,13 +78,19 @@ impl Function2 for Pow {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{Random, ulps};
+    use super::super::tests::{Random, ulps, ulps_of_single};
     use super::super::{pow_f32, pow_f64};
     use crate::dtype::Element;
 
     fn run64(x: &[f64], y: &[f64]) -> Vec<f64> {
         let mut out = vec![f64::NAN; x.len()];
         pow_f64(f64::as_bytes(x), f64::as_bytes(y), bytemuck::cast_slice_mut(&mut out));
+        out
+    }
+
+    fn run32(x: &[f32], y: &[f32]) -> Vec<f32> {
+        let mut out = vec![f32::NAN; x.len()];
+        pow_f32(f32::as_bytes(x), f32::as_bytes(y), bytemuck::cast_slice_mut(&mut out));
         out
     }
 
@@ -213,20 +180,41 @@ mod tests {
     }
 
     #[test]
-    fn singles_are_rounded_once() {
+    fn singles_within_an_ulp() {
         let mut random = Random(6);
-        let x: Vec<f32> = (0..100_000).map(|_| random.within(20.0) as f32).collect();
-        let y: Vec<f32> = x
-            .iter()
-            .enumerate()
-            .map(|(i, _)| if i % 2 == 0 { (i % 19) as f32 } else { random.within(9.0) as f32 })
-            .collect();
-        let mut out = vec![0f32; x.len()];
-        pow_f32(f32::as_bytes(&x), f32::as_bytes(&y), bytemuck::cast_slice_mut(&mut out));
-        let same = |p: f32, x: f32, y: f32| {
-            let exact = f64::from(x).powf(f64::from(y)) as f32;
-            p == exact || (p.is_nan() && exact.is_nan())
-        };
-        assert!(out.iter().zip(x.iter().zip(&y)).filter(|(p, (x, y))| !same(**p, **x, **y)).count() <= 2);
+        for (base, exponent) in [(20.0, 9.0), (1.0, 80.0), (1e30, 1.0), (1e-30, 2.0), (1e4, 9.0)] {
+            let x: Vec<f32> = (0..100_000).map(|_| random.within(base) as f32).collect();
+            let mut some = |i: usize| if i % 2 == 0 { (i % 19) as f32 } else { random.within(exponent) as f32 };
+            let y: Vec<f32> = (0..x.len()).map(&mut some).collect();
+            let off = run32(&x, &y).into_iter().zip(x.iter().zip(&y));
+            let off = off.map(|(p, (&x, &y))| (ulps_of_single(p, f64::from(x).powf(y.into())), x, y));
+            let worst = off.max_by(|a, b| a.0.total_cmp(&b.0));
+            assert!(worst.is_some_and(|w| w.0 <= 1.0), "{base} {exponent}: {worst:?}");
+        }
+        // Near one, with great exponents.
+        let x: Vec<f32> = (0..100_000).map(|_| (1.0 + random.within(1e-3)) as f32).collect();
+        let y: Vec<f32> = (0..100_000).map(|_| random.within(8e4) as f32).collect();
+        let all = run32(&x, &y).into_iter().zip(x.iter().zip(&y));
+        let worst = all.map(|(p, (&x, &y))| ulps_of_single(p, f64::from(x).powf(y.into()))).max_by(f64::total_cmp);
+        assert!(worst.is_some_and(|w| w <= 1.0), "{worst:?}");
+    }
+
+    #[test]
+    fn powers_of_integers_are_exact_singles() {
+        let (mut x, mut y, mut wanted) = (Vec::new(), Vec::new(), Vec::new());
+        for base in -300i16..=300 {
+            for exponent in 0..25u8 {
+                let power = i64::from(base).checked_pow(exponent.into()).filter(|p| p.unsigned_abs() <= 1 << 24);
+                if let Some(power) = power {
+                    x.push(f32::from(base));
+                    y.push(f32::from(exponent));
+                    wanted.push(power as f32);
+                }
+            }
+        }
+        assert_eq!(run32(&x, &y), wanted);
+        let roots: Vec<f32> = (1..3000u16).map(f32::from).collect();
+        let squares: Vec<f32> = roots.iter().map(|r| r * r).collect();
+        assert_eq!(run32(&squares, &vec![0.5; squares.len()]), roots);
     }
 }
