@@ -1,8 +1,9 @@
 //! Casts of whole blocks between dtypes.
 
 use crate::dtype::{DType, Element};
-use crate::groups::{Half, Store};
+use crate::groups::Store;
 use crate::scalar::{Cast, Wide};
+use crate::simd::Half;
 use crate::simd::{Level, Loop, level, vectorised};
 use crate::{bf16, c64, c128, f16, with_dtype};
 

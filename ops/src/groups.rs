@@ -4,12 +4,11 @@
 use std::marker::PhantomData;
 
 use bytemuck::Pod;
-use half::slice::HalfFloatSliceExt;
 use half::{bf16, f16};
 
 use crate::dtype::{Element, c64, c128};
 use crate::registry::{BinaryKernel, UnaryKernel};
-use crate::simd::{Loop, vectorised};
+use crate::simd::{Half, Loop, vectorised};
 
 /// An element as it is written: `bool` as its byte, so that a result block may hold anything before.
 pub(crate) trait Store: Element {
@@ -111,26 +110,6 @@ impl<'a, T: Copy + Default, const N: usize> Parts<'a, T, N> {
         if self.operand.len() == 1 { &self.alike[..n] } else { &self.operand[start..start + n] }
     }
 }
-
-/// Half-precision types: blocks are widened to `f32`, computed there, and rounded once.
-pub(crate) trait Half: Element + Pod {
-    fn widen_all(from: &[Self], to: &mut [f32]);
-    fn round_all(from: &[f32], to: &mut [Self]);
-}
-
-macro_rules! half {
-    ($($ty:ty),*) => {$(
-        impl Half for $ty {
-            fn widen_all(from: &[$ty], to: &mut [f32]) {
-                from.convert_to_f32_slice(to);
-            }
-            fn round_all(from: &[f32], to: &mut [$ty]) {
-                to.convert_from_f32_slice(from);
-            }
-        }
-    )*};
-}
-half!(f16, bf16);
 
 /// Elements widened at a time; the buffers stay in the first-level cache.
 const CHUNK: usize = 512;

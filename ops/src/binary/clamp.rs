@@ -1,8 +1,9 @@
 //! Elements put between two limits, as [`BinaryOp::Maximum`](super::BinaryOp) and `Minimum` do one after the other.
 
 use crate::dtype::DType;
-use crate::groups::{Half, Store, map, map_at_level};
+use crate::groups::{Store, map, map_at_level};
 use crate::scalar::Scalar;
+use crate::simd::Half;
 use crate::{bf16, f16};
 
 /// Half-precision elements that are wide at a time.

@@ -98,8 +98,8 @@ fn sine<R: Float>((quadrant, sin, cos): (R, R, R)) -> R {
 pub(super) struct Sin;
 impl Function for Sin {
     #[inline(always)]
-    fn within<R: Float>(x: R) -> bool {
-        x.abs() <= R::LARGE_ANGLE
+    fn outside<R: Float>(x: R) -> R::Flag {
+        x.abs().not_up_to(R::LARGE_ANGLE)
     }
     #[inline(always)]
     fn fast<R: Float>(x: R) -> R {
@@ -113,8 +113,8 @@ impl Function for Sin {
 pub(super) struct Cos;
 impl Function for Cos {
     #[inline(always)]
-    fn within<R: Float>(x: R) -> bool {
-        x.abs() <= R::LARGE_ANGLE
+    fn outside<R: Float>(x: R) -> R::Flag {
+        x.abs().not_up_to(R::LARGE_ANGLE)
     }
     #[inline(always)]
     fn fast<R: Float>(x: R) -> R {
@@ -129,8 +129,8 @@ impl Function for Cos {
 pub(super) struct Tan;
 impl Function for Tan {
     #[inline(always)]
-    fn within<R: Float>(x: R) -> bool {
-        x.abs() <= R::LARGE_ANGLE
+    fn outside<R: Float>(x: R) -> R::Flag {
+        x.abs().not_up_to(R::LARGE_ANGLE)
     }
     #[inline(always)]
     fn fast<R: Float>(x: R) -> R {

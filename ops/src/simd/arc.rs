@@ -104,8 +104,8 @@ impl Arcs for f32 {
 pub(super) struct Atan;
 impl Function for Atan {
     #[inline(always)]
-    fn within<R: Float>(x: R) -> bool {
-        x.abs() <= R::infinity()
+    fn outside<R: Float>(x: R) -> R::Flag {
+        x.abs().not_up_to(R::infinity())
     }
     #[inline(always)]
     fn fast<R: Float>(x: R) -> R {
@@ -133,8 +133,8 @@ fn reduced<R: Float>(x: R) -> (bool, R, R, R) {
 pub(super) struct Asin;
 impl Function for Asin {
     #[inline(always)]
-    fn within<R: Float>(x: R) -> bool {
-        x.abs() <= R::ONE
+    fn outside<R: Float>(x: R) -> R::Flag {
+        x.abs().not_up_to(R::ONE)
     }
     #[inline(always)]
     fn fast<R: Float>(x: R) -> R {
@@ -154,8 +154,8 @@ impl Function for Asin {
 pub(super) struct Acos;
 impl Function for Acos {
     #[inline(always)]
-    fn within<R: Float>(x: R) -> bool {
-        x.abs() <= R::ONE
+    fn outside<R: Float>(x: R) -> R::Flag {
+        x.abs().not_up_to(R::ONE)
     }
     #[inline(always)]
     fn fast<R: Float>(x: R) -> R {

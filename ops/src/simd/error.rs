@@ -111,8 +111,8 @@ fn erfc<R: Float>(x: R, (near_zero, above): (R, R)) -> R {
 pub(super) struct Erf;
 impl Function for Erf {
     #[inline(always)]
-    fn within<R: Float>(x: R) -> bool {
-        x.abs() <= R::infinity()
+    fn outside<R: Float>(x: R) -> R::Flag {
+        x.abs().not_up_to(R::infinity())
     }
     #[inline(always)]
     fn fast<R: Float>(x: R) -> R {
@@ -126,8 +126,8 @@ impl Function for Erf {
 pub(super) struct Erfc;
 impl Function for Erfc {
     #[inline(always)]
-    fn within<R: Float>(x: R) -> bool {
-        x <= R::LEAST_ERFC
+    fn outside<R: Float>(x: R) -> R::Flag {
+        x.not_up_to(R::LEAST_ERFC)
     }
     #[inline(always)]
     fn fast<R: Float>(x: R) -> R {
@@ -141,8 +141,8 @@ impl Function for Erfc {
 pub(super) struct Gelu;
 impl Function for Gelu {
     #[inline(always)]
-    fn within<R: Float>(x: R) -> bool {
-        (-R::LEAST_ERFC..=R::MOST).contains(&x)
+    fn outside<R: Float>(x: R) -> R::Flag {
+        (x + R::LEAST_ERFC).not_within(R::ZERO, R::MOST)
     }
     /// As [`special::gelu`]: in the left tail `erfc` magnifies the rounding of its argument, which is made good by its derivative.
     #[inline(always)]
@@ -164,8 +164,8 @@ impl Function for Gelu {
 pub(super) struct Erfinv;
 impl Function for Erfinv {
     #[inline(always)]
-    fn within<R: Float>(x: R) -> bool {
-        x.abs() < R::ONE
+    fn outside<R: Float>(x: R) -> R::Flag {
+        x.abs().not_below(R::ONE)
     }
     #[inline(always)]
     fn fast<R: Float>(x: R) -> R {

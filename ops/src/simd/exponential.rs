@@ -16,15 +16,19 @@ pub(super) trait Exponentials: Sized + 'static {
     const LARGE_POWER: Self;
     /// ln(2) in two floats.
     const LN_2: [Self; 2];
-    /// `1 / k!` from 2 on: within ±ln(2)/2 no more of Taylor's terms show.
+    /// `(exp(x) - 1 - x) / x²` within ±ln(2)/2.
     const TERMS: &'static [Self];
+    /// `e` to the power of `first + n · LN_2[1]` within ±ln(2)/2.
+    fn exponential_of_rest(first: Self, n: Self) -> Self;
+    /// Two to the power of `rest`, within ±½.
+    fn power_of_rest(rest: Self) -> Self;
     /// An argument, or another with the same exponential.
     fn bounded(self) -> Self;
     /// `self` times two to the power of the integer of a [`Float::ROUND`]ed number.
     fn scaled(self, shifted: Self) -> Self;
 }
 
-/// `1 / k!` from 2 on: factorials of so few are exact.
+/// Taylor's terms `1 / k!` from 2 on: factorials of so few are exact.
 const fn inverse_factorials<const N: usize>() -> [f64; N] {
     let (mut terms, mut factorial, mut i) = ([0.0; N], 1.0, 0);
     while i < N {
@@ -43,6 +47,17 @@ impl Exponentials for f64 {
     const LN_2: [f64; 2] = [std::f64::consts::LN_2, 2.319_046_813_846_299_6e-17];
     const TERMS: &'static [f64] = &inverse_factorials::<12>();
     #[inline(always)]
+    fn exponential_of_rest(first: f64, n: f64) -> f64 {
+        let (high, tail) = parts_of_rest(first, n);
+        1.0 + (high + tail)
+    }
+    #[inline(always)]
+    fn power_of_rest(rest: f64) -> f64 {
+        let high = rest * f64::LN_2[0];
+        let low = rest.mul_add(f64::LN_2[1], rest.mul_add(f64::LN_2[0], -high));
+        1.0 + (high + beyond_one(high, low))
+    }
+    #[inline(always)]
     fn bounded(self) -> f64 {
         self
     }
@@ -58,14 +73,18 @@ impl Exponentials for f32 {
     const NOTHING: f32 = -30.0;
     const LARGE_POWER: f32 = 125.0;
     const LN_2: [f32; 2] = [std::f32::consts::LN_2, -1.904_654_3e-9];
-    const TERMS: &'static [f32] = &{
-        let (wide, mut terms, mut i) = (inverse_factorials::<6>(), [0.0; 6], 0);
-        while i < 6 {
-            terms[i] = wide[i] as f32;
-            i += 1;
-        }
-        terms
-    };
+    const TERMS: &'static [f32] = &[0.5, 0.166_665_76, 0.041_666_556, 0.008_363_195, 0.001_392_620_4];
+    #[inline(always)]
+    fn exponential_of_rest(first: f32, n: f32) -> f32 {
+        let x = n.mul_add(f32::LN_2[1], first);
+        x.mul_add(x.mul_add(polynomial(x, f32::TERMS), 1.0), 1.0)
+    }
+    #[inline(always)]
+    fn power_of_rest(rest: f32) -> f32 {
+        const TERMS: [f32; 6] =
+            [f32::LN_2[0], 0.240_226_5, 0.055_503_57, 0.009_618_083, 0.001_339_086_3, 0.000_154_531_63];
+        rest.mul_add(polynomial(rest, &TERMS), 1.0)
+    }
     /// Beyond these ends it is 0 or infinite. NaN stays.
     #[inline(always)]
     fn bounded(self) -> f32 {
@@ -81,13 +100,6 @@ impl Exponentials for f32 {
     }
 }
 
-/// What `x` has beyond the nearest integer, which is exact, and that one.
-#[inline(always)]
-fn beyond_integer<R: Float>(x: R) -> (R, R) {
-    let shifted = x + R::ROUND;
-    (x - (shifted - R::ROUND), shifted)
-}
-
 /// `-n` of `2^n`, the power of two that is nearest to `e` to the power of `x`, and that `n`.
 #[inline(always)]
 fn nearest_power<R: Float>(x: R) -> (R, R) {
@@ -95,15 +107,20 @@ fn nearest_power<R: Float>(x: R) -> (R, R) {
     (-(shifted - R::ROUND), shifted)
 }
 
-/// The parts of `e` to the power of `x`: `n` of `2^n`, and what a Taylor polynomial within ±ln(2)/2 has beyond the one, as a sum of
-/// two floats.
+/// The power of two that is nearest to `e` to the power of `x`, as a shifted integer, and what is left of `x`: the sum of the second and
+/// `LN_2[1]` times the third.
 #[inline(always)]
-fn exponent<R: Float>(x: R) -> (R, R, R) {
+fn rest<R: Float>(x: R) -> (R, R, R) {
     let (n, shifted) = nearest_power(x);
-    let first = n.mul_add(R::LN_2[0], x);
+    (shifted, n.mul_add(R::LN_2[0], x), n)
+}
+
+/// Such a rest, and what `e` to the power of it has beyond it and one.
+#[inline(always)]
+fn parts_of_rest<R: Float>(first: R, n: R) -> (R, R) {
     let high = n.mul_add(R::LN_2[1], first);
     let low = n.mul_add(R::LN_2[1], first - high);
-    (shifted, high, beyond_one(high, low))
+    (high, beyond_one(high, low))
 }
 
 /// `e` to the power of `x + low`, where `low` is small but may be greater than the rounding of `x`; of an `x` up to [`Exponentials::LARGE`].
@@ -119,7 +136,7 @@ pub(super) fn reduced_exponential<R: Float>(x: R, low: R) -> R {
     (R::ONE + (high + beyond_one(high, low))) * R::power_of_two(shifted)
 }
 
-/// What `e` to the power of `high + low` has beyond `1 + high`, by a Taylor polynomial.
+/// What `e` to the power of `high + low` has beyond `1 + high`, by a polynomial.
 #[inline(always)]
 fn beyond_one<R: Float>(high: R, low: R) -> R {
     (high * high).mul_add(polynomial(high, R::TERMS), low)
@@ -128,14 +145,15 @@ fn beyond_one<R: Float>(high: R, low: R) -> R {
 /// `e` to the power of `x`.
 #[inline(always)]
 pub(super) fn exponential<R: Float>(x: R) -> R {
-    let (shifted, high, tail) = exponent(x.bounded());
-    (R::ONE + (high + tail)).scaled(shifted)
+    let (shifted, first, n) = rest(x.bounded());
+    R::exponential_of_rest(first, n).scaled(shifted)
 }
 
 /// `exp(x) - 1` up to [`Exponentials::LARGE`], but for the sign of zero: as the exponential, of which the one is taken off before the power of two is put on.
 #[inline(always)]
 fn less_one<R: Float>(x: R) -> R {
-    let (shifted, high, tail) = exponent(if x < R::NOTHING { R::NOTHING } else { x });
+    let (shifted, first, n) = rest(if x < R::NOTHING { R::NOTHING } else { x });
+    let (high, tail) = parts_of_rest(first, n);
     let power = R::power_of_two(shifted);
     // `power - 1` is exact for small exponents, and the sum with `power · high` is kept with its error.
     let (scaled, one_less) = (power * high, power - R::ONE);
@@ -148,8 +166,8 @@ fn less_one<R: Float>(x: R) -> R {
 pub(super) struct Exp;
 impl Function for Exp {
     #[inline(always)]
-    fn within<R: Float>(x: R) -> bool {
-        x.abs() <= R::ALL
+    fn outside<R: Float>(x: R) -> R::Flag {
+        x.abs().not_up_to(R::ALL)
     }
     #[inline(always)]
     fn fast<R: Float>(x: R) -> R {
@@ -163,15 +181,14 @@ impl Function for Exp {
 pub(super) struct Exp2;
 impl Function for Exp2 {
     #[inline(always)]
-    fn within<R: Float>(x: R) -> bool {
-        x.abs() <= R::LARGE_POWER
+    fn outside<R: Float>(x: R) -> R::Flag {
+        x.abs().not_up_to(R::LARGE_POWER)
     }
     #[inline(always)]
     fn fast<R: Float>(x: R) -> R {
-        let (rest, shifted) = beyond_integer(x);
-        let high = rest * R::LN_2[0];
-        let low = rest.mul_add(R::LN_2[1], rest.mul_add(R::LN_2[0], -high));
-        (R::ONE + (high + beyond_one(high, low))) * R::power_of_two(shifted)
+        let shifted = x + R::ROUND;
+        // What is beyond the nearest integer is exact.
+        R::power_of_rest(x - (shifted - R::ROUND)) * R::power_of_two(shifted)
     }
     fn exact(x: f64) -> f64 {
         x.exp2()
@@ -188,8 +205,8 @@ fn logistic<R: Float>(x: R) -> (R, R) {
 pub(super) struct Sigmoid;
 impl Function for Sigmoid {
     #[inline(always)]
-    fn within<R: Float>(x: R) -> bool {
-        x.abs() <= R::ALL
+    fn outside<R: Float>(x: R) -> R::Flag {
+        x.abs().not_up_to(R::ALL)
     }
     #[inline(always)]
     fn fast<R: Float>(x: R) -> R {
@@ -205,8 +222,8 @@ impl Function for Sigmoid {
 pub(super) struct Expm1;
 impl Function for Expm1 {
     #[inline(always)]
-    fn within<R: Float>(x: R) -> bool {
-        x <= R::LARGE
+    fn outside<R: Float>(x: R) -> R::Flag {
+        x.not_up_to(R::LARGE)
     }
     #[inline(always)]
     fn fast<R: Float>(x: R) -> R {
@@ -220,8 +237,8 @@ impl Function for Expm1 {
 pub(super) struct Tanh;
 impl Function for Tanh {
     #[inline(always)]
-    fn within<R: Float>(x: R) -> bool {
-        x.abs() <= R::infinity()
+    fn outside<R: Float>(x: R) -> R::Flag {
+        x.abs().not_up_to(R::infinity())
     }
     /// From `exp(-2 |x|) - 1`.
     #[inline(always)]
@@ -237,8 +254,8 @@ impl Function for Tanh {
 pub(super) struct Sinh;
 impl Function for Sinh {
     #[inline(always)]
-    fn within<R: Float>(x: R) -> bool {
-        x.abs() <= R::LARGE
+    fn outside<R: Float>(x: R) -> R::Flag {
+        x.abs().not_up_to(R::LARGE)
     }
     /// From `exp(|x|) - 1`.
     #[inline(always)]
@@ -254,8 +271,8 @@ impl Function for Sinh {
 pub(super) struct Cosh;
 impl Function for Cosh {
     #[inline(always)]
-    fn within<R: Float>(x: R) -> bool {
-        x.abs() <= R::LARGE
+    fn outside<R: Float>(x: R) -> R::Flag {
+        x.abs().not_up_to(R::LARGE)
     }
     #[inline(always)]
     fn fast<R: Float>(x: R) -> R {
@@ -270,8 +287,8 @@ impl Function for Cosh {
 pub(super) struct Silu;
 impl Function for Silu {
     #[inline(always)]
-    fn within<R: Float>(x: R) -> bool {
-        (-R::LARGE..=R::ALL.min(R::MOST)).contains(&x)
+    fn outside<R: Float>(x: R) -> R::Flag {
+        (x + R::LARGE).not_within(R::ZERO, R::ALL.min(R::MOST) + R::LARGE)
     }
     #[inline(always)]
     fn fast<R: Float>(x: R) -> R {
@@ -286,8 +303,8 @@ impl Function for Silu {
 pub(super) struct Elu;
 impl Function for Elu {
     #[inline(always)]
-    fn within<R: Float>(x: R) -> bool {
-        x >= R::neg_infinity()
+    fn outside<R: Float>(x: R) -> R::Flag {
+        (-x).not_up_to(R::infinity())
     }
     #[inline(always)]
     fn fast<R: Float>(x: R) -> R {
@@ -302,8 +319,8 @@ impl Function for Elu {
 pub(super) struct Softsign;
 impl Function for Softsign {
     #[inline(always)]
-    fn within<R: Float>(x: R) -> bool {
-        x.abs() <= R::MOST
+    fn outside<R: Float>(x: R) -> R::Flag {
+        x.abs().not_up_to(R::MOST)
     }
     #[inline(always)]
     fn fast<R: Float>(x: R) -> R {

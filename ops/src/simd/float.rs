@@ -1,6 +1,6 @@
 //! The two types that functions are computed in, and the bits of them that this takes.
 
-use std::ops::BitOrAssign;
+use std::ops::BitOr;
 
 use super::angles::Angles;
 use super::arc::Arcs;
@@ -14,8 +14,8 @@ use crate::dtype::Element;
 pub(super) trait Float:
     Element + num_traits::Float + Exponentials + Logarithms + Angles + Arcs + Errors
 {
-    /// Flags as wide as a number, so that a lane of vectors has one of each.
-    type Flag: Copy + Default + From<bool> + BitOrAssign + PartialEq;
+    /// Flags as wide as a number, so that a lane of vectors has one of each: no bit or all.
+    type Flag: Copy + Default + BitOr<Output = Self::Flag> + PartialEq;
     const ZERO: Self;
     const HALF: Self;
     const ONE: Self;
@@ -38,6 +38,13 @@ pub(super) trait Float:
     fn negated_in_lower_half(self, shifted: Self) -> Self;
     /// With the other sign if that is asked for.
     fn negated_if(self, negative: bool) -> Self;
+    /// A flag of what is above another number, and of NaN.
+    fn not_up_to(self, greatest: Self) -> Self::Flag;
+    /// A flag of what is another number or above it, and of NaN.
+    fn not_below(self, end: Self) -> Self::Flag;
+    /// A flag of what does not lie between two that are not negative, or is one of them: one condition, by bits. Two at once become branches,
+    /// which keep loops from becoming vector code.
+    fn not_within(self, least: Self, greatest: Self) -> Self::Flag;
     /// A positive normal number as `2^k · (1 + f)` with `1 + f` between √½ and √2: `k` and `f`.
     fn split(self) -> (Self, Self);
 }
@@ -76,6 +83,19 @@ macro_rules! float {
             #[inline(always)]
             fn negated_if(self, negative: bool) -> $ty {
                 <$ty>::from_bits(self.to_bits() ^ (<$bits>::from(negative) << (<$bits>::BITS - 1)))
+            }
+            #[inline(always)]
+            fn not_up_to(self, greatest: $ty) -> $bits {
+                if self <= greatest { 0 } else { !0 }
+            }
+            #[inline(always)]
+            fn not_below(self, end: $ty) -> $bits {
+                if self < end { 0 } else { !0 }
+            }
+            #[inline(always)]
+            fn not_within(self, least: $ty, greatest: $ty) -> $bits {
+                let above = self.to_bits().wrapping_sub(least.to_bits());
+                if above <= greatest.to_bits() - least.to_bits() { 0 } else { !0 }
             }
             #[inline(always)]
             fn split(self) -> ($ty, $ty) {

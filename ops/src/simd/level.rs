@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 pub enum Level {
     /// What every CPU of the architecture has: SSE2 on x86-64, NEON on 64-bit ARM.
     Baseline,
-    /// AVX2 and FMA.
+    /// AVX2, FMA and F16C.
     Avx2,
     /// AVX-512 (F, VL, DQ, BW).
     Avx512,
@@ -35,15 +35,12 @@ impl Level {
     pub fn of_cpu() -> Level {
         #[cfg(target_arch = "x86_64")]
         {
-            if is_x86_feature_detected!("avx512f")
-                && is_x86_feature_detected!("avx512vl")
-                && is_x86_feature_detected!("avx512dq")
-                && is_x86_feature_detected!("avx512bw")
-            {
-                return Level::Avx512;
-            }
-            if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-                return Level::Avx2;
+            if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") && is_x86_feature_detected!("f16c") {
+                let has_all = is_x86_feature_detected!("avx512f")
+                    && is_x86_feature_detected!("avx512vl")
+                    && is_x86_feature_detected!("avx512dq")
+                    && is_x86_feature_detected!("avx512bw");
+                return if has_all { Level::Avx512 } else { Level::Avx2 };
             }
         }
         Level::Baseline

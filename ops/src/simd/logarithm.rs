@@ -9,8 +9,8 @@ use crate::unary::special;
 pub(super) trait Logarithms: Sized + 'static {
     /// ln(2) in two floats, of which the first has trailing zeros: products with exponents are exact.
     const SHORT_LN_2: [Self; 2];
-    /// `(ln((1 + s) / (1 - s)) / s - 2) / s²` in `s²`, for `s` up to that of √2.
-    const LOGARITHM: &'static [Self];
+    /// What `ln(1 + f)` has beyond `f`, as what is added to it and what is taken off; `low` is added to the small one.
+    fn beyond_mantissa(f: Self, low: Self) -> (Self, Self);
     /// What 1/3 in two floats has beyond the first, and how many of the terms that follow in the series of the inverse hyperbolic tangent a
     /// logarithm in two floats takes.
     const THIRD_LOW: Self;
@@ -24,16 +24,6 @@ pub(super) trait Logarithms: Sized + 'static {
 
 impl Logarithms for f64 {
     const SHORT_LN_2: [f64; 2] = [6.931_471_803_691_238e-1, 1.908_214_929_270_587_7e-10];
-    /// Those of fdlibm's `__ieee754_log`.
-    const LOGARITHM: &'static [f64] = &[
-        6.666_666_666_666_735e-1,
-        3.999_999_999_940_942e-1,
-        2.857_142_874_366_239e-1,
-        2.222_219_843_214_978_4e-1,
-        1.818_357_216_161_805e-1,
-        1.531_383_769_920_937_3e-1,
-        1.479_819_860_511_658_6e-1,
-    ];
     const THIRD_LOW: f64 = 1.850_371_707_708_594e-17;
     const REST: &'static [f64] = &[
         1.0 / 5.0,
@@ -52,49 +42,72 @@ impl Logarithms for f64 {
     const LOG2_E: [f64; 2] = [std::f64::consts::LOG2_E, 2.035_527_374_093_103_3e-17];
     const LOG10_E: [f64; 2] = [std::f64::consts::LOG10_E, 1.098_319_650_216_765e-17];
     const SHORT_LOG10_2: [f64; 2] = [3.010_299_956_639_528_3e-1, 2.836_339_455_104_496_4e-14];
+    /// As fdlibm's `__ieee754_log`, by way of `s = f / (2 + f)`.
+    #[inline(always)]
+    fn beyond_mantissa(f: f64, low: f64) -> (f64, f64) {
+        const COEFFICIENTS: [f64; 7] = [
+            6.666_666_666_666_735e-1,
+            3.999_999_999_940_942e-1,
+            2.857_142_874_366_239e-1,
+            2.222_219_843_214_978_4e-1,
+            1.818_357_216_161_805e-1,
+            1.531_383_769_920_937_3e-1,
+            1.479_819_860_511_658_6e-1,
+        ];
+        let s = f / (2.0 + f);
+        let square = s * s;
+        let half = 0.5 * f * f;
+        let rest = square * polynomial(square, &COEFFICIENTS);
+        (s.mul_add(half + rest, low), half)
+    }
 }
 
 impl Logarithms for f32 {
     const SHORT_LN_2: [f32; 2] = [0.693_145_75, 1.428_606_8e-6];
-    const LOGARITHM: &'static [f32] = &[0.666_666_7, 0.400_001_23, 0.285_508_22, 0.233_304_68];
-    const THIRD_LOW: f32 = -9.934_107_5e-9;
+    const THIRD_LOW: f32 = -9.934_108e-9;
     const REST: &'static [f32] = &[1.0 / 5.0, 1.0 / 7.0, 1.0 / 9.0, 1.0 / 11.0, 1.0 / 13.0];
     const LOG2_E: [f32; 2] = [std::f32::consts::LOG2_E, 1.925_963e-8];
     const LOG10_E: [f32; 2] = [std::f32::consts::LOG10_E, -1.010_305e-8];
     const SHORT_LOG10_2: [f32; 2] = [3.010_254e-1, 4.605_039e-6];
-}
-
-/// What `ln(1 + f)` has beyond `f`, as what is added to it and what is taken off, by way of `s = f / (2 + f)` as in fdlibm's
-/// `__ieee754_log`; `low` is added to the small one.
-#[inline(always)]
-fn beyond_mantissa<R: Float>(f: R, low: R) -> (R, R) {
-    let s = f / (R::TWO + f);
-    let square = s * s;
-    let half = R::HALF * f * f;
-    let rest = square * polynomial(square, R::LOGARITHM);
-    (s.mul_add(half + rest, low), half)
+    /// By a polynomial in `f`: of so few digits it takes less than a division.
+    #[inline(always)]
+    fn beyond_mantissa(f: f32, low: f32) -> (f32, f32) {
+        const COEFFICIENTS: [f32; 9] = [
+            0.333_333_3,
+            -0.249_999_97,
+            0.200_007_16,
+            -0.166_678_03,
+            0.142_490_58,
+            -0.124_256_87,
+            0.116_854_2,
+            -0.114_797_34,
+            0.069_716_12,
+        ];
+        let square = f * f;
+        ((square * f).mul_add(polynomial(f, &COEFFICIENTS), low), 0.5 * square)
+    }
 }
 
 /// `k · ln(2) + ln(1 + f) + low`.
 #[inline(always)]
 fn logarithm<R: Float>(k: R, f: R, low: R) -> R {
     // The small terms first.
-    let (tail, half) = beyond_mantissa(f, k.mul_add(R::SHORT_LN_2[1], low));
+    let (tail, half) = R::beyond_mantissa(f, k.mul_add(R::SHORT_LN_2[1], low));
     k.mul_add(R::SHORT_LN_2[0], f - (half - tail))
 }
 
 /// `ln(1 + f)` times the logarithm of `e` to another base, which is given in two floats; and `low`.
 #[inline(always)]
 fn to_base<R: Float>(f: R, [high_e, low_e]: [R; 2], low: R) -> R {
-    let (tail, half) = beyond_mantissa(f, R::ZERO);
+    let (tail, half) = R::beyond_mantissa(f, R::ZERO);
     f.mul_add(high_e, (tail - half).mul_add(high_e, f.mul_add(low_e, low)))
 }
 
 pub(super) struct Log;
 impl Function for Log {
     #[inline(always)]
-    fn within<R: Float>(x: R) -> bool {
-        (R::LEAST..=R::MOST).contains(&x)
+    fn outside<R: Float>(x: R) -> R::Flag {
+        x.not_within(R::LEAST, R::MOST)
     }
     #[inline(always)]
     fn fast<R: Float>(x: R) -> R {
@@ -109,8 +122,8 @@ impl Function for Log {
 pub(super) struct Log2;
 impl Function for Log2 {
     #[inline(always)]
-    fn within<R: Float>(x: R) -> bool {
-        Log::within(x)
+    fn outside<R: Float>(x: R) -> R::Flag {
+        Log::outside(x)
     }
     /// Exact for powers of two: of them the logarithm of the mantissa is 0.
     #[inline(always)]
@@ -126,8 +139,8 @@ impl Function for Log2 {
 pub(super) struct Log10;
 impl Function for Log10 {
     #[inline(always)]
-    fn within<R: Float>(x: R) -> bool {
-        Log::within(x)
+    fn outside<R: Float>(x: R) -> R::Flag {
+        Log::outside(x)
     }
     /// Exact for powers of ten: what is rounded before the last sum is far below that.
     #[inline(always)]
@@ -155,8 +168,8 @@ pub(super) fn of_one_more<R: Float>(x: R) -> R {
 pub(super) struct Log1p;
 impl Function for Log1p {
     #[inline(always)]
-    fn within<R: Float>(x: R) -> bool {
-        x > -R::ONE && x <= R::MOST
+    fn outside<R: Float>(x: R) -> R::Flag {
+        (R::ONE + x).not_within(R::LEAST, R::MOST)
     }
     #[inline(always)]
     fn fast<R: Float>(x: R) -> R {
@@ -180,8 +193,8 @@ fn of_asinh<R: Float>(a: R) -> R {
 pub(super) struct Asinh;
 impl Function for Asinh {
     #[inline(always)]
-    fn within<R: Float>(x: R) -> bool {
-        x.abs() <= R::of(LARGE)
+    fn outside<R: Float>(x: R) -> R::Flag {
+        x.abs().not_up_to(R::of(LARGE))
     }
     #[inline(always)]
     fn fast<R: Float>(x: R) -> R {
@@ -202,8 +215,8 @@ fn of_acosh<R: Float>(x: R) -> R {
 pub(super) struct Acosh;
 impl Function for Acosh {
     #[inline(always)]
-    fn within<R: Float>(x: R) -> bool {
-        (R::ONE..=R::of(LARGE)).contains(&x)
+    fn outside<R: Float>(x: R) -> R::Flag {
+        x.not_within(R::ONE, R::of(LARGE))
     }
     #[inline(always)]
     fn fast<R: Float>(x: R) -> R {
@@ -223,8 +236,8 @@ fn of_atanh<R: Float>(a: R) -> R {
 pub(super) struct Atanh;
 impl Function for Atanh {
     #[inline(always)]
-    fn within<R: Float>(x: R) -> bool {
-        x.abs() < R::ONE
+    fn outside<R: Float>(x: R) -> R::Flag {
+        x.abs().not_below(R::ONE)
     }
     #[inline(always)]
     fn fast<R: Float>(x: R) -> R {
@@ -238,8 +251,8 @@ impl Function for Atanh {
 pub(super) struct Softplus;
 impl Function for Softplus {
     #[inline(always)]
-    fn within<R: Float>(x: R) -> bool {
-        x.abs() <= R::ALL
+    fn outside<R: Float>(x: R) -> R::Flag {
+        x.abs().not_up_to(R::ALL)
     }
     #[inline(always)]
     fn fast<R: Float>(x: R) -> R {
@@ -253,8 +266,8 @@ impl Function for Softplus {
 pub(super) struct Logit;
 impl Function for Logit {
     #[inline(always)]
-    fn within<R: Float>(x: R) -> bool {
-        (R::LEAST..R::ONE).contains(&x)
+    fn outside<R: Float>(x: R) -> R::Flag {
+        x.not_within(R::LEAST, R::ONE - R::epsilon())
     }
     /// Near a half it is the logarithm of almost 1, whose distance to 1 is found first.
     #[inline(always)]

@@ -10,6 +10,7 @@ mod arc;
 mod error;
 mod exponential;
 mod float;
+mod halves;
 mod level;
 mod logarithm;
 mod pairs;
@@ -21,6 +22,7 @@ pub(crate) mod quicksort;
 pub(crate) use ahead::{
     Later, all_over, in_parts, in_stream, is_far, prefetch, prefetch_far, prefetch_stream, rows_all_over,
 };
+pub(crate) use halves::Half;
 pub use level::{Level, gathers_are_slow, level, set_level, set_slow_gathers};
 pub(crate) use level::{
     Loop, run as vectorised, run_above as vectorised_above, run_narrow as narrowly_vectorised,
@@ -42,8 +44,8 @@ use logarithm::{Acosh, Asinh, Atanh, Log, Log1p, Log2, Log10, Logit, Softplus};
 
 /// A function of a float whose common case is branch-free arithmetic with fused multiply-adds.
 trait Function {
-    /// Whether `fast` holds for an argument: for none that is NaN.
-    fn within<R: Float>(x: R) -> bool;
+    /// A flag of each argument for which `fast` does not hold: of all that are NaN.
+    fn outside<R: Float>(x: R) -> R::Flag;
     fn fast<R: Float>(x: R) -> R;
     /// For every other argument, and for CPUs without fused multiply-add.
     fn exact(x: f64) -> f64;
@@ -55,12 +57,12 @@ const CHUNK: usize = 256;
 #[inline(always)]
 fn run<F: Function, R: Float>(x: &[R], out: &mut [R]) {
     for (x, out) in x.chunks(CHUNK).zip(out.chunks_mut(CHUNK)) {
-        let mut beyond = R::Flag::default();
+        let mut outside = R::Flag::default();
         for (o, &x) in out.iter_mut().zip(x) {
-            beyond |= R::Flag::from(!F::within(x));
+            outside = outside | F::outside(x);
             *o = F::fast(x);
         }
-        if beyond != R::Flag::default() {
+        if outside != R::Flag::default() {
             repair::<F, R>(x, out);
         }
     }
@@ -70,7 +72,7 @@ fn run<F: Function, R: Float>(x: &[R], out: &mut [R]) {
 #[inline(never)]
 fn repair<F: Function, R: Float>(x: &[R], out: &mut [R]) {
     for (o, &x) in out.iter_mut().zip(x) {
-        if !F::within(x) {
+        if F::outside(x) != R::Flag::default() {
             *o = R::of(F::exact(x.wide()));
         }
     }
@@ -94,14 +96,22 @@ impl<F: Function, R: Float> Loop for Fast<'_, F, R> {
 fn apply<F: Function, R: Float>(x: &[u8], out: &mut [u8]) {
     let (x, out) = (R::from_bytes(x), R::from_bytes_mut(out));
     debug_assert_eq!(x.len(), out.len());
-    // Fused multiply-add is part of every level but that of plain x86-64.
-    if level() > Level::Baseline || cfg!(any(target_arch = "aarch64", target_feature = "fma")) {
-        vectorised(Fast { x, out, function: PhantomData::<F> });
-    } else {
-        for (o, x) in out.iter_mut().zip(x) {
+    if let Err(work) = above_baseline(Fast { x, out, function: PhantomData::<F> }) {
+        for (o, x) in work.out.iter_mut().zip(work.x) {
             *o = R::of(F::exact(x.wide()));
         }
     }
+}
+
+/// Runs a loop that takes fused multiply-adds, or gives it back where there are none: they are part of every level but that of plain x86-64.
+#[inline(always)]
+fn above_baseline<L: Loop<Output = ()>>(work: L) -> Result<(), L> {
+    let Err(work) = vectorised_above(work) else { return Ok(()) };
+    if !cfg!(any(target_arch = "aarch64", target_feature = "fma")) {
+        return Err(work);
+    }
+    work.run();
+    Ok(())
 }
 
 /// `c[0] + x * (c[1] + x * (…))`.

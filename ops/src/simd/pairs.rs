@@ -4,7 +4,7 @@ use super::exponential::exponential;
 use super::float::Float;
 use super::logarithm::{Log, of_one_more};
 use super::power::Pow;
-use super::{Function, Level, Loop, level, vectorised};
+use super::{Function, Loop, above_baseline};
 use crate::dtype::{Element, c64, c128};
 use crate::groups::{Parts, each};
 use crate::unary::special;
@@ -21,6 +21,12 @@ pub(super) trait Function2 {
     fn shortly<R: Float>(_x: &[R], _y: &[R], _out: &mut [R]) -> bool {
         false
     }
+}
+
+/// Whether a number is positive, normal and finite.
+#[inline(always)]
+pub(super) fn is_normal<R: Float>(x: R) -> bool {
+    (x >= R::LEAST) & (x <= R::MOST)
 }
 
 /// Elements between two looks for arguments for which [`Function2::fast`] does not hold.
@@ -71,10 +77,8 @@ fn apply<F: Function2, R: Float>(x: &[u8], y: &[u8], out: &mut [u8]) {
 }
 
 fn elements<F: Function2, R: Float>(x: &[R], y: &[R], out: &mut [R]) {
-    if level() > Level::Baseline || cfg!(any(target_arch = "aarch64", target_feature = "fma")) {
-        vectorised(Fast2 { x, y, out, function: PhantomData::<F> });
-    } else {
-        each(x, y, out, |x: R, y: R| R::of(F::exact(x.wide(), y.wide())));
+    if let Err(work) = above_baseline(Fast2 { x, y, out, function: PhantomData::<F> }) {
+        each(work.x, work.y, work.out, |x: R, y: R| R::of(F::exact(x.wide(), y.wide())));
     }
 }
 
@@ -90,8 +94,7 @@ impl Function2 for Atan2 {
         let [half_pi, low] = R::HALF_PI;
         let angle = if a > b { half_pi - (angle - low) } else { angle };
         let angle = if x < R::ZERO { R::TWO * half_pi - (angle - R::TWO * low) } else { angle };
-        let is_normal = (R::LEAST..=R::MOST).contains(&more);
-        (angle.copysign(y), is_normal & ((quotient >= R::LEAST) | (less == R::ZERO)))
+        (angle.copysign(y), is_normal(more) & ((quotient >= R::LEAST) | (less == R::ZERO)))
     }
     fn exact(y: f64, x: f64) -> f64 {
         y.atan2(x)
@@ -136,7 +139,7 @@ struct Xlogy;
 impl Function2 for Xlogy {
     #[inline(always)]
     fn fast<R: Float>(a: R, b: R) -> (R, bool) {
-        (if a == R::ZERO { R::ZERO } else { a * Log::fast(b) }, Log::within(b))
+        (if a == R::ZERO { R::ZERO } else { a * Log::fast(b) }, is_normal(b))
     }
     fn exact(a: f64, b: f64) -> f64 {
         special::xlogy(a, b)
@@ -165,7 +168,7 @@ functions! {
 
 #[cfg(test)]
 mod tests {
-    use super::super::level::run_at;
+    use super::super::level::{Level, run_at};
     use super::super::tests::{Random, ulps, ulps_of_single};
     use super::*;
     use crate::dtype::Element;

@@ -2,7 +2,7 @@
 
 use super::exponential::reduced_exponential;
 use super::float::Float;
-use super::pairs::Function2;
+use super::pairs::{Function2, is_normal};
 use super::polynomial;
 
 /// The natural logarithm of a positive normal number, as a sum of two floats, within 2^-65 of itself (of `f32`, within 2^-33).
@@ -46,8 +46,7 @@ fn power<R: Float>(x: R, y: R) -> (R, bool) {
     let (negative, half) = (x < R::ZERO, R::HALF * y);
     let odd = half != half.floor();
     let value = value.negated_if(negative & odd);
-    let normal = (R::LEAST..=R::MOST).contains(&positive);
-    let holds = normal & (product.abs() <= R::LARGE) & (!negative | (y == y.floor()));
+    let holds = is_normal(positive) & (product.abs() <= R::LARGE) & (!negative | (y == y.floor()));
     let is_square = y == R::TWO;
     (if is_square { x * x } else { value }, holds | is_square)
 }
@@ -184,7 +183,8 @@ mod tests {
         let mut random = Random(6);
         for (base, exponent) in [(20.0, 9.0), (1.0, 80.0), (1e30, 1.0), (1e-30, 2.0), (1e4, 9.0)] {
             let x: Vec<f32> = (0..100_000).map(|_| random.within(base) as f32).collect();
-            let mut some = |i: usize| if i % 2 == 0 { (i % 19) as f32 } else { random.within(exponent) as f32 };
+            let mut some =
+                |i: usize| if i.is_multiple_of(2) { (i % 19) as f32 } else { random.within(exponent) as f32 };
             let y: Vec<f32> = (0..x.len()).map(&mut some).collect();
             let off = run32(&x, &y).into_iter().zip(x.iter().zip(&y));
             let off = off.map(|(p, (&x, &y))| (ulps_of_single(p, f64::from(x).powf(y.into())), x, y));

@@ -163,19 +163,19 @@ pub(super) fn ulps_of_single(single: f32, exact: f64) -> f64 {
     (f64::from(single) - exact).abs() / (exponent - 23.0).exp2()
 }
 
-/// A kernel, the function it computes, and how many ulps lie between.
+/// The same of singles, with how many ulps lie between as a fraction.
 const SINGLES: [(Block, fn(f64) -> f64, f64); 29] = [
     (sin_f32, f64::sin, 0.8),
     (cos_f32, f64::cos, 0.8),
     (tan_f32, f64::tan, 2.2),
     (exp_f32, f64::exp, 0.95),
     (exp2_f32, f64::exp2, 0.95),
-    (expm1_f32, f64::exp_m1, 1.2),
+    (expm1_f32, f64::exp_m1, 1.4),
     (log_f32, f64::ln, 0.85),
     (log2_f32, f64::log2, 1.1),
     (log10_f32, f64::log10, 0.95),
     (log1p_f32, f64::ln_1p, 0.85),
-    (sinh_f32, f64::sinh, 2.2),
+    (sinh_f32, f64::sinh, 2.3),
     (cosh_f32, f64::cosh, 1.4),
     (tanh_f32, f64::tanh, 2.6),
     (asin_f32, f64::asin, 0.9),
@@ -190,7 +190,7 @@ const SINGLES: [(Block, fn(f64) -> f64, f64); 29] = [
     (softsign_f32, special::softsign, 1.5),
     (silu_f32, special::silu, 3.1),
     (gelu_f32, special::gelu, 4.7),
-    (elu_f32, |x| if x < 0.0 { x.exp_m1() } else { x }, 0.9),
+    (elu_f32, |x| if x < 0.0 { x.exp_m1() } else { x }, 1.2),
     (erf_f32, special::erf, 2.4),
     (erfc_f32, special::erfc, 4.1),
     (erfinv_f32, special::erfinv, 2.5),
@@ -199,8 +199,11 @@ const SINGLES: [(Block, fn(f64) -> f64, f64); 29] = [
 #[test]
 fn singles_within_ulps() {
     let mut random = Random(2);
-    let bounds = [1e-30, 1e-3, 0.3, 1.0, 1.0, 4.0, 12.0, 100.0, 200.0, 1e5, 1e38];
-    let mut x: Vec<f32> = (0..1_100_000).map(|i| random.within(bounds[i % bounds.len()]) as f32).collect();
+    let bounds = [0.3, 1.0, 4.0, 12.0, 100.0];
+    let mut x: Vec<f32> = (0..500_000).map(|i| random.within(bounds[i % bounds.len()]) as f32).collect();
+    // Of all floats one in so many: with 17 the limits were found.
+    const STEP: u32 = 4099;
+    x.extend((0..u32::MAX / STEP).map(|i| f32::from_bits(i * STEP)));
     // About multiples of π/4, and of ln(2) / 2.
     for i in 0..30_000i16 {
         for step in [std::f64::consts::FRAC_PI_4, std::f64::consts::LN_2 / 2.0] {
