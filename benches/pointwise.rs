@@ -74,6 +74,18 @@ fn functions(c: &mut Criterion) {
         });
         group.bench_function(BenchmarkId::new("op", op.name()), |b| b.iter(|| black_box(&x).unary(op)));
     }
+    // Of singles, as many are computed at once again: beside the same function of doubles, to and fro.
+    let single = x.cast(DType::F32).expect("floats");
+    for op in [UnaryOp::Exp, UnaryOp::Exp2, UnaryOp::Log, UnaryOp::Sin, UnaryOp::Tan, UnaryOp::Tanh, UnaryOp::Erfinv] {
+        let by_doubles = |x: &Tensor| x.cast(DType::F64)?.unary(op)?.cast(DType::F32);
+        let expected = by_doubles(&single).expect("defined for floats");
+        let found = single.unary(op).expect("defined for floats");
+        assert!(found.allclose(&expected, 1e-6, 1e-7).expect("floats"), "{}", op.name());
+        group.bench_function(BenchmarkId::new("by doubles", op.name()), |b| b.iter(|| by_doubles(black_box(&single))));
+        group.bench_function(BenchmarkId::new("op of singles", op.name()), |b| b.iter(|| black_box(&single).unary(op)));
+    }
+    let half = single.cast(DType::F16).expect("floats");
+    group.bench_function("op/exp of halves", |b| b.iter(|| black_box(&half).unary(UnaryOp::Exp)));
     // The standard library has none of these.
     for op in [UnaryOp::Erf, UnaryOp::Erfc, UnaryOp::Erfinv, UnaryOp::Gelu] {
         group.bench_function(BenchmarkId::new("op", op.name()), |b| b.iter(|| black_box(&x).unary(op)));

@@ -39,7 +39,8 @@ impl Angles for f64 {
 }
 
 impl Angles for f32 {
-    const QUADRANT: [f32; 3] = [std::f32::consts::FRAC_PI_2, -4.371_139e-8, -1.715_124_5e-15];
+    /// The first is below π/2, so that the second is positive: otherwise -0 would lose its sign.
+    const QUADRANT: [f32; 3] = [std::f32::consts::FRAC_PI_2.next_down(), 7.549_79e-8, -1.715_124_5e-15];
     const LARGE_ANGLE: f32 = 131_072.0;
     const SIN_3: f32 = -0.166_666_67;
     const SIN: &'static [f32] = &[0.008_333_332, -0.000_198_399_62, 2.723_416_2e-6];

@@ -235,6 +235,26 @@ fn singles_within_ulps() {
     }
 }
 
+/// Ends, zeros, what is near the ends and what is beyond them: the values and signs of the same functions of doubles.
+#[test]
+fn special_values_of_singles() {
+    let inf = f32::INFINITY;
+    let ends =
+        [0.0, inf, f32::NAN, 1e-45, 1e-40, f32::MIN_POSITIVE, f32::MAX, 1.0, 1.0f32.next_down(), 1.0f32.next_up()];
+    let near = [9.3, 26.5, 87.0, 88.7, 88.8, 89.5, 103.9, 104.0, 106.0, 127.9, 128.0, 150.5, 709.0, 1e9, 1e10, 2e5];
+    let x: Vec<f32> = ends.into_iter().chain(near).flat_map(|x| [x, -x]).collect();
+    for (i, (block, exact, limit)) in SINGLES.into_iter().enumerate() {
+        // In blocks with others, and alone.
+        let all = run32(block, &x);
+        for (&x, y) in x.iter().zip(all) {
+            let (exact, alone) = (exact(x.into()), run32(block, &[x])[0]);
+            assert!(alone.to_bits() == y.to_bits() || alone.is_nan() && y.is_nan(), "function {i} of {x:e}");
+            assert!(ulps_of_single(y, exact) <= limit, "function {i} of {x:e}: {y:e}, not {exact:e}");
+            assert!(y.is_nan() || y.is_sign_negative() == exact.is_sign_negative(), "function {i} of {x:e}: {y:e}");
+        }
+    }
+}
+
 #[test]
 fn powers_of_two_and_ten_are_exact() {
     let of_two: Vec<f64> = (-1022..=1023).map(|k| 2f64.powi(k)).collect();
@@ -266,21 +286,21 @@ fn place_does_not_matter() {
 /// The functions compiled for each set of features agree bit for bit.
 #[test]
 fn vector_widths_agree() {
-    fn check<F: Function>(x: &[f64]) {
+    fn agree<F: Function, R: Float>(x: &[R]) -> bool {
         let at = |level| {
-            let mut out = vec![0.0; x.len()];
+            let mut out = vec![R::ZERO; x.len()];
             level::run_at(level, Fast { x, out: &mut out, function: PhantomData::<F> });
             out
         };
-        let (narrow, wide) = (at(Level::Avx2), at(Level::Avx512));
-        assert!(narrow.iter().zip(&wide).all(|(a, b)| a.to_bits() == b.to_bits()));
+        R::as_bytes(&at(Level::Avx2)) == R::as_bytes(&at(Level::Avx512))
     }
     let mut random = Random(4);
     let x: Vec<f64> = (0..10_001).map(|_| random.within(700.0)).collect();
     for of in [1.0, 1e-2, 1e-3] {
         let x: Vec<f64> = x.iter().map(|x| x * of).collect();
+        let singles: Vec<f32> = x.iter().map(|&x| x as f32).collect();
         macro_rules! check {
-            ($($function:ident)+) => { $(check::<$function>(&x);)+ };
+            ($($function:ident)+) => { $(assert!(agree::<$function, _>(&x) && agree::<$function, _>(&singles));)+ };
         }
         check!(Sin Cos Tan Asin Acos Atan Exp Exp2 Expm1 Log Log2 Log10 Log1p Sinh Cosh Tanh Asinh Acosh Atanh);
         check!(Sigmoid Logit Softplus Softsign Silu Gelu Elu Erf Erfc Erfinv);
