@@ -14,6 +14,8 @@ pub(super) trait Angles: Sized + 'static {
     const SIN: &'static [Self];
     /// Those of cosine, from the fourth power on.
     const COS: &'static [Self];
+    /// The tangent of an angle from what [`reduce_angle`] gives.
+    fn tangent(parts: (Self, Self, Self)) -> Self;
 }
 
 /// Those of fdlibm's `__kernel_sin` and `__kernel_cos`.
@@ -36,6 +38,12 @@ impl Angles for f64 {
         2.087_572_321_298_175e-9,
         -1.135_964_755_778_819_5e-11,
     ];
+    #[inline(always)]
+    fn tangent((quadrant, x, low): (f64, f64, f64)) -> f64 {
+        let (sin, cos) = (sin_polynomial(x, low), cos_polynomial(x, low));
+        let is_odd = f64::is_odd(quadrant);
+        (if is_odd { -cos } else { sin }) / (if is_odd { sin } else { cos })
+    }
 }
 
 impl Angles for f32 {
@@ -45,6 +53,17 @@ impl Angles for f32 {
     const SIN_3: f32 = -0.166_666_67;
     const SIN: &'static [f32] = &[0.008_333_332, -0.000_198_399_62, 2.723_416_2e-6];
     const COS: &'static [f32] = &[0.041_666_664, -0.001_388_824_1, 2.453_493_1e-5];
+    /// By a polynomial of its own, which is shorter than those of both.
+    #[inline(always)]
+    fn tangent((quadrant, x, low): (f32, f32, f32)) -> f32 {
+        const TAN: [f32; 7] =
+            [0.333_333_34, 0.133_331_87, 0.054_003_88, 0.021_548_923, 0.010_208_888, 0.000_801_155_8, 0.004_065_345];
+        let square = x * x;
+        // As a difference, which leaves zeros their sign.
+        let tangent = x - (x * square).mul_add(-polynomial(square, &TAN), -low.mul_add(square, low));
+        let is_odd = f32::is_odd(quadrant);
+        (if is_odd { -1.0 } else { tangent }) / (if is_odd { tangent } else { 1.0 })
+    }
 }
 
 /// The quadrant of `x` (in the low bits) and what is left of it, as a sum of two floats, the
@@ -135,9 +154,7 @@ impl Function for Tan {
     }
     #[inline(always)]
     fn fast<R: Float>(x: R) -> R {
-        let (quadrant, sin, cos) = both(x);
-        let is_odd = R::is_odd(quadrant);
-        (if is_odd { -cos } else { sin }) / (if is_odd { sin } else { cos })
+        R::tangent(reduce_angle(x))
     }
     fn exact(x: f64) -> f64 {
         x.tan()

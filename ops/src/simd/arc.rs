@@ -11,6 +11,8 @@ pub(super) trait Arcs: Sized + 'static {
     fn angle_of(self) -> Self;
     /// `(asin(x) - x) / x` for an `x²` of at most a quarter.
     fn beyond_sine(square: Self) -> Self;
+    /// What the root of a number lost to rounding.
+    fn lost_of(root: Self, square: Self) -> Self;
 }
 
 impl Arcs for f64 {
@@ -69,6 +71,11 @@ impl Arcs for f64 {
             [1.0, -2.403_394_911_734_414, 2.020_945_760_233_505_7, -6.882_839_716_054_533e-1, 7.703_815_055_590_194e-2];
         square * polynomial(square, &ABOVE) / polynomial(square, &BELOW)
     }
+    /// By one of Newton's steps.
+    #[inline(always)]
+    fn lost_of(root: f64, square: f64) -> f64 {
+        root.mul_add(-root, square) / (2.0 * root).max(f64::MIN_POSITIVE)
+    }
 }
 
 impl Arcs for f32 {
@@ -99,6 +106,11 @@ impl Arcs for f32 {
         const COEFFICIENTS: [f32; 5] = [0.166_666_73, 0.074_988_55, 0.045_001_38, 0.026_554_542, 0.038_085_025];
         square * polynomial(square, &COEFFICIENTS)
     }
+    /// Half a unit, which takes a division to find, is let go.
+    #[inline(always)]
+    fn lost_of(_: f32, _: f32) -> f32 {
+        0.0
+    }
 }
 
 pub(super) struct Atan;
@@ -124,9 +136,7 @@ fn reduced<R: Float>(x: R) -> (bool, R, R, R) {
     let is_small = a <= R::HALF;
     let half = R::HALF * (R::ONE - a);
     let root = half.sqrt();
-    // The rest of the root, by one of Newton's steps.
-    let lost = root.mul_add(-root, half) / (R::TWO * root).max(R::LEAST);
-    let (of, lost) = if is_small { (a, R::ZERO) } else { (root, lost) };
+    let (of, lost) = if is_small { (a, R::ZERO) } else { (root, R::lost_of(root, half)) };
     (is_small, of, lost, R::beyond_sine(if is_small { a * a } else { half }))
 }
 

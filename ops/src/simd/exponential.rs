@@ -157,10 +157,9 @@ fn less_one<R: Float>(x: R) -> R {
     let power = R::power_of_two(shifted);
     // `power - 1` is exact for small exponents, and the sum with `power · high` is kept with its error.
     let (scaled, one_less) = (power * high, power - R::ONE);
+    // (Dekker's sum: but where the power is 1, and nothing is lost, the first is the greater).
     let sum = one_less + scaled;
-    let of_scaled = sum - one_less;
-    let lost = (one_less - (sum - of_scaled)) + (scaled - of_scaled);
-    sum + power.mul_add(tail, lost)
+    sum + power.mul_add(tail, scaled - (sum - one_less))
 }
 
 pub(super) struct Exp;

@@ -10,7 +10,7 @@ use super::logarithm::Logarithms;
 use crate::dtype::Element;
 
 /// `f32` or `f64`. A function of either is computed in the same steps, with as many terms and with such constants as that type is
-/// worth.
+/// worth. Polynomials of `f32` are Chebyshev interpolations of what they stand for, worked out with 60 digits and rounded.
 pub(super) trait Float:
     Element + num_traits::Float + Exponentials + Logarithms + Angles + Arcs + Errors
 {
@@ -42,8 +42,8 @@ pub(super) trait Float:
     fn not_up_to(self, greatest: Self) -> Self::Flag;
     /// A flag of what is another number or above it, and of NaN.
     fn not_below(self, end: Self) -> Self::Flag;
-    /// A flag of what does not lie between two that are not negative, or is one of them: one condition, by bits. Two at once become branches,
-    /// which keep loops from becoming vector code.
+    /// A flag of what does not lie between two that are not negative, and is neither: one condition, by bits. Two at once become branches, which
+    /// keep loops from becoming vector code.
     fn not_within(self, least: Self, greatest: Self) -> Self::Flag;
     /// A positive normal number as `2^k · (1 + f)` with `1 + f` between √½ and √2: `k` and `f`.
     fn split(self) -> (Self, Self);

@@ -9,8 +9,10 @@ use crate::unary::special;
 pub(super) trait Logarithms: Sized + 'static {
     /// ln(2) in two floats, of which the first has trailing zeros: products with exponents are exact.
     const SHORT_LN_2: [Self; 2];
-    /// What `ln(1 + f)` has beyond `f`, as what is added to it and what is taken off; `low` is added to the small one.
-    fn beyond_mantissa(f: Self, low: Self) -> (Self, Self);
+    /// `k · ln(2) + ln(1 + f) + low`.
+    fn logarithm(k: Self, f: Self, low: Self) -> Self;
+    /// `ln(1 + f)` times the logarithm of `e` to another base, which is given in two floats; and `low`.
+    fn to_base(f: Self, base: [Self; 2], low: Self) -> Self;
     /// What 1/3 in two floats has beyond the first, and how many of the terms that follow in the series of the inverse hyperbolic tangent a
     /// logarithm in two floats takes.
     const THIRD_LOW: Self;
@@ -42,24 +44,37 @@ impl Logarithms for f64 {
     const LOG2_E: [f64; 2] = [std::f64::consts::LOG2_E, 2.035_527_374_093_103_3e-17];
     const LOG10_E: [f64; 2] = [std::f64::consts::LOG10_E, 1.098_319_650_216_765e-17];
     const SHORT_LOG10_2: [f64; 2] = [3.010_299_956_639_528_3e-1, 2.836_339_455_104_496_4e-14];
-    /// As fdlibm's `__ieee754_log`, by way of `s = f / (2 + f)`.
+    /// The small terms first.
     #[inline(always)]
-    fn beyond_mantissa(f: f64, low: f64) -> (f64, f64) {
-        const COEFFICIENTS: [f64; 7] = [
-            6.666_666_666_666_735e-1,
-            3.999_999_999_940_942e-1,
-            2.857_142_874_366_239e-1,
-            2.222_219_843_214_978_4e-1,
-            1.818_357_216_161_805e-1,
-            1.531_383_769_920_937_3e-1,
-            1.479_819_860_511_658_6e-1,
-        ];
-        let s = f / (2.0 + f);
-        let square = s * s;
-        let half = 0.5 * f * f;
-        let rest = square * polynomial(square, &COEFFICIENTS);
-        (s.mul_add(half + rest, low), half)
+    fn logarithm(k: f64, f: f64, low: f64) -> f64 {
+        let (tail, half) = beyond_mantissa(f, k.mul_add(f64::SHORT_LN_2[1], low));
+        k.mul_add(f64::SHORT_LN_2[0], f - (half - tail))
     }
+    #[inline(always)]
+    fn to_base(f: f64, [high_e, low_e]: [f64; 2], low: f64) -> f64 {
+        let (tail, half) = beyond_mantissa(f, 0.0);
+        f.mul_add(high_e, (tail - half).mul_add(high_e, f.mul_add(low_e, low)))
+    }
+}
+
+/// What `ln(1 + f)` has beyond `f`, as what is added to it and what is taken off, as fdlibm's `__ieee754_log` by way of `s = f / (2 + f)`; `low`
+/// is added to the small one.
+#[inline(always)]
+fn beyond_mantissa(f: f64, low: f64) -> (f64, f64) {
+    const COEFFICIENTS: [f64; 7] = [
+        6.666_666_666_666_735e-1,
+        3.999_999_999_940_942e-1,
+        2.857_142_874_366_239e-1,
+        2.222_219_843_214_978_4e-1,
+        1.818_357_216_161_805e-1,
+        1.531_383_769_920_937_3e-1,
+        1.479_819_860_511_658_6e-1,
+    ];
+    let s = f / (2.0 + f);
+    let square = s * s;
+    let half = 0.5 * f * f;
+    let rest = square * polynomial(square, &COEFFICIENTS);
+    (s.mul_add(half + rest, low), half)
 }
 
 impl Logarithms for f32 {
@@ -69,39 +84,30 @@ impl Logarithms for f32 {
     const LOG2_E: [f32; 2] = [std::f32::consts::LOG2_E, 1.925_963e-8];
     const LOG10_E: [f32; 2] = [std::f32::consts::LOG10_E, -1.010_305e-8];
     const SHORT_LOG10_2: [f32; 2] = [3.010_254e-1, 4.605_039e-6];
-    /// By a polynomial in `f`: of so few digits it takes less than a division.
     #[inline(always)]
-    fn beyond_mantissa(f: f32, low: f32) -> (f32, f32) {
-        const COEFFICIENTS: [f32; 9] = [
-            0.333_333_3,
-            -0.249_999_97,
-            0.200_007_16,
-            -0.166_678_03,
-            0.142_490_58,
-            -0.124_256_87,
-            0.116_854_2,
-            -0.114_797_34,
-            0.069_716_12,
-        ];
-        let square = f * f;
-        ((square * f).mul_add(polynomial(f, &COEFFICIENTS), low), 0.5 * square)
+    fn logarithm(k: f32, f: f32, low: f32) -> f32 {
+        let tail = (f * f).mul_add(polynomial(f, &BEYOND_MANTISSA), k.mul_add(f32::SHORT_LN_2[1], low));
+        k.mul_add(f32::SHORT_LN_2[0], f + tail)
+    }
+    #[inline(always)]
+    fn to_base(f: f32, [high_e, low_e]: [f32; 2], low: f32) -> f32 {
+        let tail = f * f * polynomial(f, &BEYOND_MANTISSA);
+        f.mul_add(high_e, tail.mul_add(high_e, f.mul_add(low_e, low)))
     }
 }
 
-/// `k · ln(2) + ln(1 + f) + low`.
-#[inline(always)]
-fn logarithm<R: Float>(k: R, f: R, low: R) -> R {
-    // The small terms first.
-    let (tail, half) = R::beyond_mantissa(f, k.mul_add(R::SHORT_LN_2[1], low));
-    k.mul_add(R::SHORT_LN_2[0], f - (half - tail))
-}
-
-/// `ln(1 + f)` times the logarithm of `e` to another base, which is given in two floats; and `low`.
-#[inline(always)]
-fn to_base<R: Float>(f: R, [high_e, low_e]: [R; 2], low: R) -> R {
-    let (tail, half) = R::beyond_mantissa(f, R::ZERO);
-    f.mul_add(high_e, (tail - half).mul_add(high_e, f.mul_add(low_e, low)))
-}
+/// `(ln(1 + f) - f) / f²`: of so few digits a polynomial takes less than a division.
+const BEYOND_MANTISSA: [f32; 9] = [
+    -0.499_999_88,
+    0.333_333_46,
+    -0.250_015_8,
+    0.200_009_39,
+    -0.166_083_7,
+    0.141_996_5,
+    -0.132_660_31,
+    0.128_066_11,
+    -0.074_511_86,
+];
 
 pub(super) struct Log;
 impl Function for Log {
@@ -112,7 +118,7 @@ impl Function for Log {
     #[inline(always)]
     fn fast<R: Float>(x: R) -> R {
         let (k, f) = x.split();
-        logarithm(k, f, R::ZERO)
+        R::logarithm(k, f, R::ZERO)
     }
     fn exact(x: f64) -> f64 {
         x.ln()
@@ -129,7 +135,7 @@ impl Function for Log2 {
     #[inline(always)]
     fn fast<R: Float>(x: R) -> R {
         let (k, f) = x.split();
-        k + to_base(f, R::LOG2_E, R::ZERO)
+        k + R::to_base(f, R::LOG2_E, R::ZERO)
     }
     fn exact(x: f64) -> f64 {
         x.log2()
@@ -147,7 +153,7 @@ impl Function for Log10 {
     fn fast<R: Float>(x: R) -> R {
         let (k, f) = x.split();
         let [short, low] = R::SHORT_LOG10_2;
-        k.mul_add(short, to_base(f, R::LOG10_E, k * low))
+        k.mul_add(short, R::to_base(f, R::LOG10_E, k * low))
     }
     fn exact(x: f64) -> f64 {
         x.log10()
@@ -162,7 +168,7 @@ pub(super) fn of_one_more<R: Float>(x: R) -> R {
     let of_x = sum - R::ONE;
     let lost = (R::ONE - (sum - of_x)) + (x - of_x);
     let (k, f) = sum.split();
-    logarithm(k, f, lost / sum)
+    R::logarithm(k, f, lost / sum)
 }
 
 pub(super) struct Log1p;
