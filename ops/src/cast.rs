@@ -2,9 +2,8 @@
 
 use crate::dtype::{DType, Element};
 use crate::groups::Store;
-use crate::scalar::{Cast, Wide};
-use crate::simd::Half;
-use crate::simd::{Level, Loop, level, vectorised};
+use crate::scalar::{Cast, Wide, odd_f32};
+use crate::simd::{Half, Level, Loop, level, vectorised};
 use crate::{bf16, c64, c128, f16, with_dtype};
 
 /// Elements that are on their way at a time: their words stay in the first-level cache.
@@ -48,6 +47,8 @@ fn direct(from: DType, to: DType) -> Option<fn(&[u8], &mut [u8])> {
                 (DType::BF16, DType::F64) => Some(half_to_double::<bf16>),
                 (DType::F32, DType::F16) => Some(single_to_half::<f16>),
                 (DType::F32, DType::BF16) => Some(single_to_half::<bf16>),
+                (DType::F64, DType::F16) => Some(double_to_half::<f16>),
+                (DType::F64, DType::BF16) => Some(double_to_half::<bf16>),
                 _ => of_bits(from, to),
             }
         };
@@ -206,6 +207,24 @@ fn single_to_half<H: Half>(input: &[u8], output: &mut [u8]) {
     H::round_all(f32::from_bytes(input), H::from_bytes_mut(output));
 }
 
+/// By way of singles that are rounded to odd.
+fn double_to_half<H: Half>(input: &[u8], output: &mut [u8]) {
+    struct Odd<'a>(&'a [f64], &'a mut [f32]);
+    impl Loop for Odd<'_> {
+        type Output = ();
+        #[inline(always)]
+        fn run(self) {
+            self.1.iter_mut().zip(self.0).for_each(|(single, x)| *single = odd_f32(*x));
+        }
+    }
+    let mut single = [0f32; CHUNK];
+    for (input, output) in f64::from_bytes(input).chunks(CHUNK).zip(H::from_bytes_mut(output).chunks_mut(CHUNK)) {
+        let single = &mut single[..input.len()];
+        vectorised(Odd(input, single));
+        H::round_all(single, output);
+    }
+}
+
 /// What the words of elements on their way are: bits of a variant of [`Wide`].
 #[derive(Clone, Copy)]
 enum Way {
@@ -291,8 +310,44 @@ fn is_not_zero(words: &[u64], output: &mut [u8]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::simd::set_level;
     use crate::testing::{Block, special};
     use crate::{Scalar, c128};
+
+    /// Doubles at the middle between two halves go to the even one, and those next to it, of which a single would be that middle, to the nearer.
+    #[test]
+    fn doubles_are_rounded_once_to_halves() {
+        fn check<H: Half>(of_bits: fn(u16) -> H, bits_of: fn(H) -> u16, ends: [(f64, u16); 3]) {
+            let wide = |bits: u16| f64::from(of_bits(bits).widened());
+            let mut cases = ends.to_vec();
+            for bits in 0..u16::MAX {
+                let (less, more) = (wide(bits), wide(bits + 1));
+                if less.is_finite() && more.is_finite() && (less < 0.0) == (more < 0.0) {
+                    let middle = 0.5 * (less + more);
+                    let (to_less, to_more) = if less < more {
+                        (middle.next_down(), middle.next_up())
+                    } else {
+                        (middle.next_up(), middle.next_down())
+                    };
+                    cases.extend([(middle, bits + (bits & 1)), (to_less, bits), (to_more, bits + 1), (less, bits)]);
+                }
+            }
+            let x: Vec<f64> = cases.iter().map(|case| case.0).collect();
+            let mut out = vec![H::default(); x.len()];
+            for level in Level::ALL {
+                set_level(Some(level));
+                double_to_half::<H>(f64::as_bytes(&x), bytemuck::cast_slice_mut(&mut out));
+                for (&(x, wanted), &found) in cases.iter().zip(&out) {
+                    assert_eq!(bits_of(found), wanted, "{x:e} at {level:?}");
+                }
+            }
+            set_level(None);
+        }
+        let ends = [(65_519.999_999, 0x7bff), (65_520.0, 0x7c00), (f64::MIN, 0xfc00)];
+        check::<f16>(f16::from_bits, f16::to_bits, ends);
+        let last = 1.996_093_75 * 2f64.powi(127); // the middle between the greatest and what would follow
+        check::<bf16>(bf16::from_bits, bf16::to_bits, [(last.next_down(), 0x7f7f), (last, 0x7f80), (f64::MIN, 0xff80)]);
+    }
 
     /// Every pair, bit for bit what a cast of each element is: special values, and bits of all kinds.
     #[test]

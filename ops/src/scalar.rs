@@ -118,15 +118,12 @@ macro_rules! cast_half {
 /// more to 11 or fewer bits gives the correctly rounded result of the whole way (Boldo and Melquiond,
 /// "When double rounding is odd", 2004). The `half` crate's own `from_f64` does not.
 #[inline(always)]
-fn odd_f32(v: f64) -> f32 {
+pub(crate) fn odd_f32(v: f64) -> f32 {
     let near = v as f32;
     let back = f64::from(near);
-    if back == v || !back.is_finite() || near.to_bits() & 1 == 1 {
-        return near;
-    }
-    let bits = near.to_bits();
-    // The even neighbour was nearer; the odd one lies on the other side of `v`.
-    f32::from_bits(if back.abs() < v.abs() { bits + 1 } else { bits - 1 })
+    // Of the two that `v` lies between, the one nearer to 0 or the next, whichever is odd.
+    let less = near.to_bits().wrapping_sub(u32::from(back.abs() > v.abs()));
+    if back == v || v.is_nan() { near } else { f32::from_bits(less | 1) }
 }
 
 /// `near`, the rounded value of an integer of the given magnitude, rounded to odd instead.

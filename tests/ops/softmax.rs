@@ -2,7 +2,7 @@
 
 use openwork::explain;
 use openwork::trace::Path;
-use openwork::{DType, ErrorKind, Fill, Layout, Result, Tensor, c64, keep, s, with_densify_budget};
+use openwork::{DType, ErrorKind, Fill, Layout, Result, Tensor, c64, keep, s, tensor, with_densify_budget};
 
 /// 3 × 4 with rows of two, none and one stored element.
 fn csr(fill: impl Into<Fill>) -> Tensor {
@@ -62,6 +62,55 @@ fn normalising_keeps_zeros() {
     let y = far.normalize_with(2.0, 0.0, 1).unwrap();
     near(&y, &[0, 0], 0.6);
     near(&y, &[1, 1], 0.8);
+}
+
+/// Arrays whose slices are rows or columns take a way of their own: beside lists of the same elements, which do not.
+#[test]
+fn rows_and_columns_of_arrays_are_divided_by_their_norms() {
+    for (shape, axes) in [
+        (vec![40, 1100], vec![1]),
+        (vec![1100, 3], vec![1]),
+        (vec![1100, 3], vec![0]),
+        (vec![3, 1100], vec![0]),
+        (vec![5, 7, 600], vec![1, 2]),
+        (vec![5, 7, 600], vec![0, 1]),
+        (vec![5, 7, 60], vec![1]),
+        (vec![70_000], vec![0]),
+        (vec![2, 70_000], vec![0, 1]),
+    ] {
+        for dtype in [DType::F64, DType::F32, DType::F16, DType::BF16, DType::I32, DType::I8, DType::Complex64] {
+            // Some slices are all zeros, or nearly so.
+            let x = Tensor::randn(shape.clone(), 3).unwrap().mul(5.0).unwrap();
+            let rows = Tensor::arange(0.0, shape[0] as f64, 1.0).unwrap().remainder(7.0).unwrap();
+            let mut column = vec![1; shape.len()];
+            column[0] = shape[0];
+            let x = x.mul(rows.reshape(column).unwrap());
+            let x = x.unwrap().cast(dtype).unwrap();
+            let bound = if dtype.to_inexact().size() == 2 { 1e-2 } else { 1e-6 };
+            for eps in [1e-12, 30.0] {
+                let wanted = x.to_layout(Layout::Coo).unwrap().normalize_with(2.0, eps, axes.clone()).unwrap();
+                let found = x.normalize_with(2.0, eps, axes.clone()).unwrap();
+                assert_eq!((found.dtype(), found.shape()), (wanted.dtype(), wanted.shape()));
+                assert!(
+                    found.allclose(&wanted.to_dense().unwrap(), bound, bound).unwrap(),
+                    "{shape:?} {axes:?} {dtype}"
+                );
+                let turned = x.permute_dims((0..shape.len()).rev().collect::<Vec<_>>()).unwrap();
+                let back: Vec<usize> = axes.iter().map(|a| shape.len() - 1 - a).collect();
+                let turned = turned.normalize_with(2.0, eps, back).unwrap();
+                let turned = turned.permute_dims((0..shape.len()).rev().collect::<Vec<_>>()).unwrap();
+                assert!(turned.allclose(&found, bound, bound).unwrap(), "{shape:?} {axes:?} {dtype}");
+            }
+        }
+    }
+    // Infinite and missing numbers are those of their own slices.
+    let x = tensor![[f64::INFINITY, 1.0, 1.0], [f64::NAN, 2.0, 2.0], [3.0, 0.0, 4.0]];
+    let y = x.cast(DType::F32).unwrap().normalize(2.0, 1).unwrap().cast(DType::F64).unwrap().to_vec::<f64>().unwrap();
+    assert!(y[0].is_nan() && y[3..6].iter().all(|y| y.is_nan()));
+    assert_eq!(
+        (&y[1..3], y[6..].iter().map(|y| (y * 1e6).round()).collect::<Vec<_>>()),
+        (&[0.0, 0.0][..], vec![6e5, 0.0, 8e5])
+    );
 }
 
 #[test]

@@ -15,7 +15,7 @@ pub(super) trait Function2 {
     /// What it is for these, and whether that holds.
     fn fast<R: Float>(x: R, y: R) -> (R, bool);
     /// For all other arguments, and for CPUs without fused multiply-add.
-    fn exact(x: f64, y: f64) -> f64;
+    fn exact<R: Float>(x: R, y: R) -> R;
     /// Writes what it is for a whole chunk, if that is simpler: the same bits.
     #[inline(always)]
     fn shortly<R: Float>(_x: &[R], _y: &[R], _out: &mut [R]) -> bool {
@@ -68,17 +68,17 @@ impl<F: Function2, R: Float> Loop for Fast2<'_, F, R> {
 #[inline(never)]
 fn repair<F: Function2, R: Float>(x: &[R], y: &[R], out: &mut [R], held: &[u8; CHUNK]) {
     for (((out, x), y), _) in out.iter_mut().zip(x).zip(y).zip(held).filter(|(_, held)| **held == 0) {
-        *out = R::of(F::exact(x.wide(), y.wide()));
+        *out = F::exact(*x, *y);
     }
 }
 
-fn apply<F: Function2, R: Float>(x: &[u8], y: &[u8], out: &mut [u8]) {
+pub(super) fn apply<F: Function2, R: Float>(x: &[u8], y: &[u8], out: &mut [u8]) {
     elements::<F, R>(R::from_bytes(x), R::from_bytes(y), R::from_bytes_mut(out));
 }
 
 fn elements<F: Function2, R: Float>(x: &[R], y: &[R], out: &mut [R]) {
     if let Err(work) = above_baseline(Fast2 { x, y, out, function: PhantomData::<F> }) {
-        each(work.x, work.y, work.out, |x: R, y: R| R::of(F::exact(x.wide(), y.wide())));
+        each(work.x, work.y, work.out, F::exact::<R>);
     }
 }
 
@@ -96,8 +96,8 @@ impl Function2 for Atan2 {
         let angle = if x < R::ZERO { R::TWO * half_pi - (angle - R::TWO * low) } else { angle };
         (angle.copysign(y), is_normal(more) & ((quotient >= R::LEAST) | (less == R::ZERO)))
     }
-    fn exact(y: f64, x: f64) -> f64 {
-        y.atan2(x)
+    fn exact<R: Float>(y: R, x: R) -> R {
+        R::of(y.wide().atan2(x.wide()))
     }
 }
 
@@ -130,8 +130,8 @@ impl Function2 for Logaddexp {
         let (less, more) = if a < b { (a, b) } else { (b, a) };
         (more + of_one_more(exponential(less - more)), less - more >= -R::ALL)
     }
-    fn exact(a: f64, b: f64) -> f64 {
-        special::logaddexp(a, b)
+    fn exact<R: Float>(a: R, b: R) -> R {
+        R::of(special::logaddexp(a.wide(), b.wide()))
     }
 }
 
@@ -141,8 +141,8 @@ impl Function2 for Xlogy {
     fn fast<R: Float>(a: R, b: R) -> (R, bool) {
         (if a == R::ZERO { R::ZERO } else { a * Log::fast(b) }, is_normal(b))
     }
-    fn exact(a: f64, b: f64) -> f64 {
-        special::xlogy(a, b)
+    fn exact<R: Float>(a: R, b: R) -> R {
+        R::of(special::xlogy(a.wide(), b.wide()))
     }
 }
 

@@ -35,7 +35,7 @@ pub(super) fn logarithm<R: Float>(x: R) -> (R, R) {
     (high, ((e - high) + l) + k.mul_add(R::SHORT_LN_2[1], l1))
 }
 
-/// `x` to the power of `y`, and whether that holds: else the standard library is to be asked.
+/// `x` to the power of `y`, and whether that holds: else [`Pow::exact`] is to be asked.
 #[inline(always)]
 fn power<R: Float>(x: R, y: R) -> (R, bool) {
     let positive = x.abs();
@@ -47,13 +47,40 @@ fn power<R: Float>(x: R, y: R) -> (R, bool) {
     let odd = half != half.floor();
     let value = value.negated_if(negative & odd);
     let holds = is_normal(positive) & (product.abs() <= R::LARGE) & (!negative | (y == y.floor()));
-    let is_square = y == R::TWO;
-    (if is_square { x * x } else { value }, holds | is_square)
+    // Those that are made at once: squares and cubes here, the others elsewhere.
+    let (is_square, is_cube) = (y == R::TWO, y == R::of(3.0));
+    let whole = if is_cube { x * x * x } else { x * x };
+    let is_other = (y == R::HALF) | (y == -R::ONE);
+    (if is_square | is_cube { whole } else { value }, (holds & !is_other) | is_square | is_cube)
 }
 
-/// The standard library's power; squares as all code here makes them, so that bits do not depend on what else is in a block.
-fn slowly(x: f64, y: f64) -> f64 {
-    if y == 2.0 { x * x } else { x.powf(y) }
+/// Powers that are made by an operation or two: square, cube, inverse and root.
+#[derive(Clone, Copy)]
+enum Short {
+    Square,
+    Cube,
+    Inverse,
+    Root,
+}
+
+impl Short {
+    #[inline(always)]
+    fn of<R: Float>(y: R) -> Option<Short> {
+        [(R::TWO, Short::Square), (R::of(3.0), Short::Cube), (-R::ONE, Short::Inverse), (R::HALF, Short::Root)]
+            .into_iter()
+            .find_map(|(is, short)| (y == is).then_some(short))
+    }
+
+    #[inline(always)]
+    fn raised<R: Float>(self, x: R) -> R {
+        match self {
+            Short::Square => x * x,
+            Short::Cube => x * x * x,
+            Short::Inverse => R::ONE / x,
+            // Of negative zero it is zero, and of negative infinity infinity (C's Annex F).
+            Short::Root => (if x == R::neg_infinity() { R::infinity() } else { x }).sqrt() + R::ZERO,
+        }
+    }
 }
 
 pub(super) struct Pow;
@@ -62,23 +89,33 @@ impl Function2 for Pow {
     fn fast<R: Float>(x: R, y: R) -> (R, bool) {
         power(x, y)
     }
-    fn exact(x: f64, y: f64) -> f64 {
-        slowly(x, y)
+    /// Short ones as everywhere, so that bits do not depend on what else is in a block.
+    fn exact<R: Float>(x: R, y: R) -> R {
+        Short::of(y).map_or_else(|| R::of(x.wide().powf(y.wide())), |short| short.raised(x))
     }
     #[inline(always)]
     fn shortly<R: Float>(x: &[R], y: &[R], out: &mut [R]) -> bool {
-        let are_squares = y.iter().fold(true, |all, &y| all & (y == R::TWO));
-        if are_squares {
-            out.iter_mut().zip(x).for_each(|(out, &x)| *out = x * x);
+        let Some(&first) = y.first() else { return true };
+        let are_alike = y.iter().fold(true, |all, &y| all & (y == first));
+        let Some(short) = Short::of(first).filter(|_| are_alike) else { return false };
+        // Each a loop of its own.
+        let pairs = out.iter_mut().zip(x);
+        match short {
+            Short::Square => pairs.for_each(|(out, &x)| *out = Short::Square.raised(x)),
+            Short::Cube => pairs.for_each(|(out, &x)| *out = Short::Cube.raised(x)),
+            Short::Inverse => pairs.for_each(|(out, &x)| *out = Short::Inverse.raised(x)),
+            Short::Root => pairs.for_each(|(out, &x)| *out = Short::Root.raised(x)),
         }
-        are_squares
+        true
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::pairs::apply;
     use super::super::tests::{Random, ulps, ulps_of_single};
-    use super::super::{pow_f32, pow_f64};
+    use super::super::{Level, pow_f32, pow_f64, set_level};
+    use super::*;
     use crate::dtype::Element;
 
     fn run64(x: &[f64], y: &[f64]) -> Vec<f64> {
@@ -110,17 +147,39 @@ mod tests {
         assert!(run64(&x, &y).iter().zip(x.iter().zip(&y)).all(|(&p, (x, y))| ulps(p, x.powf(*y)) <= 1));
     }
 
-    /// Wherever it stands: what else is in a block changes no bit.
+    /// Wherever they stand, and at each level: what else is in a block changes no bit.
     #[test]
-    fn squares_are_products() {
-        let mut x: Vec<f64> = (0..1000).map(|i| f64::from(i - 500) * 1.000_1).collect();
-        x.extend([f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.0, 1e-200, 1e200, -5e-324]);
-        let squares: Vec<u64> = x.iter().map(|x| (x * x).to_bits()).collect();
-        let bits = |y: &[f64]| run64(&x, y).iter().map(|p| p.to_bits()).collect::<Vec<_>>();
-        let same = |a: u64, b: u64| a == b || f64::from_bits(a).is_nan() && f64::from_bits(b).is_nan();
-        assert!(bits(&vec![2.0; x.len()]).iter().zip(&squares).all(|(&a, &b)| same(a, b)));
-        let mixed: Vec<f64> = (0..x.len()).map(|i| if i % 3 == 0 { 2.0 } else { 1.5 }).collect();
-        assert!(bits(&mixed).iter().zip(&squares).step_by(3).all(|(&a, &b)| same(a, b)));
+    fn short_powers_are_made_at_once() {
+        fn bits<R: Float + bytemuck::Pod>(x: &[R], y: &[R]) -> Vec<f64> {
+            let mut out = vec![R::ZERO; x.len()];
+            apply::<Pow, R>(R::as_bytes(x), R::as_bytes(y), bytemuck::cast_slice_mut(&mut out));
+            out.into_iter().map(R::wide).collect()
+        }
+        fn check<R: Float + bytemuck::Pod>(mut x: Vec<R>) {
+            x.extend([R::nan(), R::infinity(), R::neg_infinity(), -R::ZERO, R::LEAST / R::TWO, R::MOST, -R::LEAST]);
+            let same = |a: f64, b: R| a.to_bits() == b.wide().to_bits() || a.is_nan() && b.is_nan();
+            let powers: [(f64, fn(R) -> R); 4] =
+                [(2.0, |x| x * x), (3.0, |x| x * x * x), (-1.0, |x| R::ONE / x), (0.5, |x| x.sqrt() + R::ZERO)];
+            for level in Level::ALL {
+                set_level(Some(level));
+                for (y, wanted) in powers {
+                    let wanted = |x: R| if y == 0.5 && x == R::neg_infinity() { R::infinity() } else { wanted(x) };
+                    let alone = bits(&x, &vec![R::of(y); x.len()]);
+                    assert!(alone.iter().zip(&x).all(|(&found, &x)| same(found, wanted(x))), "{y} at {level:?}");
+                    let of_one = bits(&x, &[R::of(y)]);
+                    assert!(of_one.iter().zip(&x).all(|(&found, &x)| same(found, wanted(x))), "{y} at {level:?}");
+                    let mixed: Vec<R> = (0..x.len()).map(|i| R::of(if i % 3 == 0 { y } else { 1.5 })).collect();
+                    let mixed = bits(&x, &mixed);
+                    assert!(
+                        mixed.iter().zip(&x).step_by(3).all(|(&found, &x)| same(found, wanted(x))),
+                        "{y} at {level:?}"
+                    );
+                }
+            }
+            set_level(None);
+        }
+        check::<f64>((0..1000).map(|i| f64::from(i - 500) * 1.000_1).collect());
+        check::<f32>((0..1000).map(|i| (i - 500) as f32 * 1.000_1).collect());
     }
 
     #[test]
@@ -187,7 +246,9 @@ mod tests {
                 |i: usize| if i.is_multiple_of(2) { (i % 19) as f32 } else { random.within(exponent) as f32 };
             let y: Vec<f32> = (0..x.len()).map(&mut some).collect();
             let off = run32(&x, &y).into_iter().zip(x.iter().zip(&y));
-            let off = off.map(|(p, (&x, &y))| (ulps_of_single(p, f64::from(x).powf(y.into())), x, y));
+            // Of cubes both products are rounded.
+            let limit = |y: f32| if y == 3.0 { 1.3 } else { 1.0 };
+            let off = off.map(|(p, (&x, &y))| (ulps_of_single(p, f64::from(x).powf(y.into())) / limit(y), x, y));
             let worst = off.max_by(|a, b| a.0.total_cmp(&b.0));
             assert!(worst.is_some_and(|w| w.0 <= 1.0), "{base} {exponent}: {worst:?}");
         }

@@ -15,6 +15,7 @@ mod unstored;
 mod varying;
 mod repeated;
 
+pub(crate) use self::moments::norms;
 pub use self::order::Interpolation;
 
 use openwork_ops::ReduceOp;

@@ -53,7 +53,7 @@ pub(super) fn variances(x: &Strided, correction: f64, axes: &[usize]) -> Option<
 
 /// √(Σ |x|²) over some axes; `None` where neither [`squares_of_rows`] nor, of real numbers, [`each`] finds something, and where a square
 /// may overflow or vanish.
-pub(super) fn norms(x: &Strided, axes: &[usize]) -> Result<Option<Strided>> {
+pub(crate) fn norms(x: &Strided, axes: &[usize]) -> Result<Option<Strided>> {
     let is_complex = x.dtype.is_complex();
     if !is_complex && let Some(found) = ones(x, axes, &f64::abs) {
         return Ok(Some(found));

@@ -3,6 +3,7 @@
 
 mod beside;
 mod rows;
+mod unit;
 
 use std::sync::Arc;
 
@@ -167,7 +168,14 @@ impl Tensor {
         if eps.is_nan() || eps < 0.0 {
             return Err(error::invalid("eps", format_args!("{eps} is not at least 0")));
         }
-        let Some(x) = SliceWise::wide(self, axes.unkept()?)? else { return empty(self) };
+        let axes = axes.unkept()?;
+        if p == 2.0
+            && let Some(x) = self.strided().filter(|x| x.len() > 0)
+            && let Some(found) = unit::vectors(x, eps, &axes.of(x.ndim())?)?
+        {
+            return Ok(Tensor::from_strided(found));
+        }
+        let Some(x) = SliceWise::wide(self, axes)? else { return empty(self) };
         let norm = x.norm(p)?.binary(BinaryOp::Maximum, eps)?;
         x.finish(x.beside(BinaryOp::Div, &x.tensor, &norm)?)
     }
