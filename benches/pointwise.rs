@@ -5,7 +5,7 @@
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use openwork::{BinaryOp, DType, Index, Layout, Tensor, UnaryOp, c128};
+use openwork::{BinaryOp, DType, Index, Layout, Tensor, UnaryOp, c128, f16};
 
 const ROWS: usize = 1 << 16;
 const COLS: usize = 1 << 16;
@@ -86,6 +86,21 @@ fn functions(c: &mut Criterion) {
     }
     let half = single.cast(DType::F16).expect("floats");
     group.bench_function("op/exp of halves", |b| b.iter(|| black_box(&half).unary(UnaryOp::Exp)));
+    let cubes = x.pow(3.0).and_then(|x| x.to_vec::<f64>()).expect("floats");
+    assert!(cubes.iter().zip(&values).all(|(cube, x)| *cube == x * x * x));
+    group.bench_function("op/cube", |b| b.iter(|| black_box(&x).pow(3.0)));
+    group.bench_function("op/power of 3.1", |b| b.iter(|| black_box(&x).pow(3.1)));
+    let rounded = |x: &f64| f16::from_f64(*x);
+    group.bench_function("loop/halves", |b| b.iter(|| black_box(&values).iter().map(rounded).collect::<Vec<f16>>()));
+    assert!(half.cast(DType::F64).and_then(|half| half.allclose(&x, 1e-3, 1e-6)).expect("floats"));
+    group.bench_function("op/halves", |b| b.iter(|| black_box(&x).cast(DType::F16)));
+    let rows = single.reshape([1 << 8, 1 << 8]).expect("as many");
+    // An axis between others is left to ops on the whole array.
+    let between = rows.expand_dims(2).expect("a new axis");
+    let expected = between.normalize(2.0, 1).and_then(|found| found.squeeze(2)).expect("floats");
+    assert!(rows.normalize(2.0, 1).and_then(|found| found.allclose(&expected, 1e-6, 0.0)).expect("floats"));
+    group.bench_function("by ops/normalize", |b| b.iter(|| black_box(&between).normalize(2.0, 1)));
+    group.bench_function("op/normalize", |b| b.iter(|| black_box(&rows).normalize(2.0, 1)));
     // The standard library has none of these.
     for op in [UnaryOp::Erf, UnaryOp::Erfc, UnaryOp::Erfinv, UnaryOp::Gelu] {
         group.bench_function(BenchmarkId::new("op", op.name()), |b| b.iter(|| black_box(&x).unary(op)));
