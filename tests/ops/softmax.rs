@@ -103,6 +103,11 @@ fn rows_and_columns_of_arrays_are_divided_by_their_norms() {
             }
         }
     }
+    // A norm of 0 is less than any `eps`, also one whose inverse is infinite; beside one of 0 nothing is defined.
+    let zeros = Tensor::zeros([2, 100], DType::F32, Layout::Strided).unwrap();
+    let of_zeros = |eps: f64| zeros.normalize_with(2.0, eps, 1).unwrap().to_vec::<f32>().unwrap();
+    assert_eq!((of_zeros(5e-324), of_zeros(1e-12)), (vec![0.0; 200], vec![0.0; 200]));
+    assert!(of_zeros(0.0).iter().all(|x| x.is_nan()));
     // Infinite and missing numbers are those of their own slices.
     let x = tensor![[f64::INFINITY, 1.0, 1.0], [f64::NAN, 2.0, 2.0], [3.0, 0.0, 4.0]];
     let y = x.cast(DType::F32).unwrap().normalize(2.0, 1).unwrap().cast(DType::F64).unwrap().to_vec::<f64>().unwrap();

@@ -49,7 +49,7 @@ fn power<R: Float>(x: R, y: R) -> (R, bool) {
     let holds = is_normal(positive) & (product.abs() <= R::LARGE) & (!negative | (y == y.floor()));
     // Those that are made at once: squares and cubes here, the others elsewhere.
     let (is_square, is_cube) = (y == R::TWO, y == R::of(3.0));
-    let whole = if is_cube { x * x * x } else { x * x };
+    let whole = if is_cube { Short::Cube.raised(x) } else { Short::Square.raised(x) };
     let is_other = (y == R::HALF) | (y == -R::ONE);
     (if is_square | is_cube { whole } else { value }, (holds & !is_other) | is_square | is_cube)
 }

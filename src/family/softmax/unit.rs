@@ -47,13 +47,13 @@ pub(super) fn vectors(x: &Strided, eps: f64, axes: &[usize]) -> Result<Option<St
     if x.dtype.is_complex() {
         return Ok(None);
     }
-    // Of narrower numbers a product with the inverse is rounded to the same.
-    let is_wide = out == DType::F64;
-    let op = if is_wide { BinaryOp::Div } else { BinaryOp::Mul };
+    // Of narrower numbers a product with the inverse is rounded to the same; none of their norms has an infinite inverse, though `eps` may.
+    let is_divided = out == DType::F64 || eps < f64::MIN_POSITIVE;
+    let op = if is_divided { BinaryOp::Div } else { BinaryOp::Mul };
     let (Some(bytes), Some(combine)) = (x.contiguous_bytes(), op.kernel(DType::F64)) else { return Ok(None) };
     let Some(norms) = reduce::norms(x, axes)? else { return Ok(None) };
     let divisor = |norm: &f64| if *norm < eps { eps } else { *norm };
-    let factor = |norm: &f64| if is_wide { divisor(norm) } else { 1.0 / divisor(norm) };
+    let factor = |norm: &f64| if is_divided { divisor(norm) } else { 1.0 / divisor(norm) };
     let mut factors: Vec<f64> = norms.core().typed::<f64>().unwrap_or_default().iter().map(factor).collect();
     let beside = match beside {
         // Of few columns as many rows as are worth a step.
