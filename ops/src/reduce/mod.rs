@@ -287,7 +287,7 @@ kernels_by_dtype! {
         U32 => through(Prod<u64>, u64, u32); U64 => of(Prod<u64>, u64);
         F16 => through(Prod<f64>, f32, f16); BF16 => through(Prod<f64>, f32, bf16); F32 => of(Prod<f64>, f32);
         F64 => of(Prod<f64>, f64);
-        Complex64 => through(Prod<c128>, c128, c64); Complex128 => of(Prod<c128>, c128);
+        Complex64 => of(Prod<c128>, c64); Complex128 => of(Prod<c128>, c128);
     }
     min {
         Bool => of(All, bool);

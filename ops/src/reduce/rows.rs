@@ -1,6 +1,6 @@
-//! Folds of many short runs of floats with masked vector instructions: no branch depends on how long a run is, up to
+//! Folds of many short runs of floats by vector instructions: no branch depends on how long a run is, up to
 //! [`AT_ONCE`]. The lanes, their order and so the bits are those of the plain loops.
-#![allow(unsafe_code)] // masked loads read a slice up to its end, once the CPU was asked for the instructions
+#![allow(unsafe_code)] // loads read slices up to their ends, once the CPU was asked for the instructions
 
 use std::arch::x86_64::*;
 
@@ -19,31 +19,43 @@ pub(super) enum Lanes {
 }
 
 /// Elements that are folded as `f64`.
-pub(super) trait Wide: Copy {
-    /// The lanes in `mask` of eight elements; others are zero.
+pub(super) trait Wide: Copy + Default {
+    /// Four elements.
     ///
     /// # Safety
-    /// The CPU must have AVX-512 F and VL, and lanes in the mask must be readable.
-    unsafe fn load8(mask: __mmask8, from: *const Self) -> __m512d;
+    /// The CPU must have AVX2, and all four must be readable.
+    unsafe fn load4(from: *const Self) -> __m256d;
 }
 
 impl Wide for f64 {
     #[inline]
-    #[target_feature(enable = "avx512f,avx512vl")]
-    unsafe fn load8(mask: __mmask8, from: *const f64) -> __m512d {
+    #[target_feature(enable = "avx2")]
+    unsafe fn load4(from: *const f64) -> __m256d {
         // SAFETY: the caller's promise.
-        unsafe { _mm512_maskz_loadu_pd(mask, from) }
+        unsafe { _mm256_loadu_pd(from) }
     }
 }
 
 impl Wide for f32 {
     #[inline]
-    #[target_feature(enable = "avx512f,avx512vl")]
-    unsafe fn load8(mask: __mmask8, from: *const f32) -> __m512d {
+    #[target_feature(enable = "avx2")]
+    unsafe fn load4(from: *const f32) -> __m256d {
         // SAFETY: the caller's promise.
-        _mm512_cvtps_pd(unsafe { _mm256_maskz_loadu_ps(mask, from) })
+        _mm256_cvtps_pd(unsafe { _mm_loadu_ps(from) })
     }
 }
+
+/// As many of these from place `AT_ONCE - n` on as are looked at are a mask of the first `n`. Elements are loaded whether they belong to a run or not and
+/// chosen by it: a load by a mask, of AVX-512 as well, took more than twice as long on Zen 5.
+static FIRST: [u64; 2 * AT_ONCE] = {
+    let mut first = [0; 2 * AT_ONCE];
+    let mut i = 0;
+    while i < AT_ONCE {
+        first[i] = u64::MAX;
+        i += 1;
+    }
+    first
+};
 
 /// Combines `acc[r]` with the fold of `values[offsets[r]..offsets[r + 1]]`, that of a long run being `long` of its place.
 /// `false`, and nothing done, on a CPU without the instructions.
@@ -54,22 +66,22 @@ pub(super) fn fold<T: Wide>(
     acc: &mut [f64],
     long: &dyn Fn(usize, usize) -> f64,
 ) -> bool {
-    if level() != Level::Avx512 {
+    if level() < Level::Avx2 {
         return false;
     }
     // SAFETY: the level in use is at most that of the CPU.
     unsafe {
         match lanes {
-            Lanes::Sum => fold512::<T, { Lanes::Sum as u8 }>(values, offsets, acc, long),
-            Lanes::Least => fold512::<T, { Lanes::Least as u8 }>(values, offsets, acc, long),
-            Lanes::Greatest => fold512::<T, { Lanes::Greatest as u8 }>(values, offsets, acc, long),
+            Lanes::Sum => fold256::<T, { Lanes::Sum as u8 }>(values, offsets, acc, long),
+            Lanes::Least => fold256::<T, { Lanes::Least as u8 }>(values, offsets, acc, long),
+            Lanes::Greatest => fold256::<T, { Lanes::Greatest as u8 }>(values, offsets, acc, long),
         }
     }
     true
 }
 
-#[target_feature(enable = "avx512f,avx512vl")]
-fn fold512<T: Wide, const OP: u8>(
+#[target_feature(enable = "avx2")]
+fn fold256<T: Wide, const OP: u8>(
     values: &[T],
     offsets: &[usize],
     acc: &mut [f64],
@@ -77,49 +89,67 @@ fn fold512<T: Wide, const OP: u8>(
 ) {
     for (slot, ends) in acc.iter_mut().zip(offsets.windows(2)) {
         let (start, end) = (ends[0], ends[1]);
-        let own = if end - start <= SHORT { short::<T, OP>(&values[start..end]) } else { long(start, end) };
-        let (all, own) = (_mm512_set1_pd(*slot), _mm512_set1_pd(own));
-        *slot = _mm512_cvtsd_f64(combine::<OP>(all, own));
+        let own = if end - start <= SHORT { short::<T, OP>(values, start, end) } else { long(start, end) };
+        let (all, own) = (_mm256_set1_pd(*slot), _mm256_set1_pd(own));
+        *slot = _mm256_cvtsd_f64(combine::<OP>(all, own));
     }
 }
 
 #[inline]
-#[target_feature(enable = "avx512f,avx512vl")]
-fn short<T: Wide, const OP: u8>(run: &[T]) -> f64 {
-    let mut lanes = _mm512_set1_pd(match OP {
+#[target_feature(enable = "avx2")]
+fn short<T: Wide, const OP: u8>(values: &[T], start: usize, end: usize) -> f64 {
+    let none = _mm256_set1_pd(match OP {
         op if op == Lanes::Least as u8 => f64::INFINITY,
         op if op == Lanes::Greatest as u8 => f64::NEG_INFINITY,
         _ => -0.0,
     });
-    let mut at = 0;
+    let mut lanes = [none; 2];
+    let mut at = start;
     loop {
-        let rest = run.len() - at;
-        let mask = if rest >= AT_ONCE { u32::MAX } else { (1 << rest) - 1 };
-        for (eight, mask) in mask.to_le_bytes().into_iter().enumerate() {
-            // SAFETY: lanes in the mask are elements before the end; others are not read.
-            let block = unsafe { T::load8(mask, run.as_ptr().wrapping_add(at + 8 * eight)) };
-            lanes = _mm512_mask_mov_pd(lanes, mask, combine::<OP>(lanes, block));
+        let n = (end - at).min(AT_ONCE);
+        let last;
+        let block = match values[at..].first_chunk::<AT_ONCE>() {
+            Some(block) => block,
+            None => {
+                last = padded(&values[at..at + n]);
+                &last
+            }
+        };
+        let masks = &FIRST[AT_ONCE - n..][..AT_ONCE];
+        for four in 0..AT_ONCE / 4 {
+            // SAFETY: eight times four are as many as both have.
+            let (x, mask) = unsafe {
+                (T::load4(block.as_ptr().add(4 * four)), _mm256_loadu_pd(masks.as_ptr().add(4 * four).cast()))
+            };
+            lanes[four % 2] = combine::<OP>(lanes[four % 2], _mm256_blendv_pd(none, x, mask));
         }
         at += AT_ONCE;
-        if at >= run.len() {
+        if at >= end {
             break;
         }
     }
-    let halves = |lanes, other| combine::<OP>(lanes, other);
-    let lanes = halves(lanes, _mm512_shuffle_f64x2::<0b11_10_11_10>(lanes, lanes));
-    let lanes = halves(lanes, _mm512_shuffle_f64x2::<0b01_01_01_01>(lanes, lanes));
-    _mm512_cvtsd_f64(halves(lanes, _mm512_permute_pd::<0xff>(lanes)))
+    let four = combine::<OP>(lanes[0], lanes[1]);
+    let two = combine::<OP>(four, _mm256_permute2f128_pd::<0x11>(four, four));
+    _mm256_cvtsd_f64(combine::<OP>(two, _mm256_permute_pd::<0b1111>(two)))
+}
+
+/// A run at the end of all elements, and others that no mask has.
+#[cold]
+fn padded<T: Wide>(run: &[T]) -> [T; AT_ONCE] {
+    let mut all = [T::default(); AT_ONCE];
+    all[..run.len()].copy_from_slice(run);
+    all
 }
 
 /// Lane by lane what the plain loops do to two accumulators.
 #[inline]
-#[target_feature(enable = "avx512f,avx512vl")]
-fn combine<const OP: u8>(a: __m512d, b: __m512d) -> __m512d {
+#[target_feature(enable = "avx2")]
+fn combine<const OP: u8>(a: __m256d, b: __m256d) -> __m256d {
     // The second one where neither is beyond the other, and the first where it is not a number.
-    let or_nan = |best| _mm512_mask_mov_pd(best, _mm512_cmp_pd_mask::<_CMP_UNORD_Q>(a, a), a);
+    let or_nan = |best| _mm256_blendv_pd(best, a, _mm256_cmp_pd::<_CMP_UNORD_Q>(a, a));
     match OP {
-        op if op == Lanes::Least as u8 => or_nan(_mm512_min_pd(a, b)),
-        op if op == Lanes::Greatest as u8 => or_nan(_mm512_max_pd(a, b)),
-        _ => _mm512_add_pd(a, b),
+        op if op == Lanes::Least as u8 => or_nan(_mm256_min_pd(a, b)),
+        op if op == Lanes::Greatest as u8 => or_nan(_mm256_max_pd(a, b)),
+        _ => _mm256_add_pd(a, b),
     }
 }

@@ -251,6 +251,10 @@ impl<'a> Cursor<'a> {
     pub(in crate::io) fn real(&mut self) -> Result<f64, Problem> {
         self.mark = self.pos;
         let rest = self.bytes.get(self.pos..).unwrap_or_default();
+        if let Some((value, length)) = short_whole(rest) {
+            self.pos += length;
+            return Ok(value);
+        }
         match fast_float2::parse_partial::<f64, _>(rest) {
             Ok((value, length)) => {
                 self.pos += length;
@@ -307,6 +311,19 @@ fn short_digits(word: u64) -> Option<(u64, usize)> {
     let high = (pairs & PAIRS).wrapping_mul(100 + (1_000_000 << 32));
     let low = ((pairs >> 16) & PAIRS).wrapping_mul(1 + (10_000 << 32));
     Some((high.wrapping_add(low) >> 32, length))
+}
+
+/// The whole number of up to seven digits that some text begins with, and its length, if a blank or the end of a line follows: values
+/// of many files are such.
+#[inline(always)]
+fn short_whole(text: &[u8]) -> Option<(f64, usize)> {
+    let negative = *text.first()? == b'-';
+    let start = usize::from(negative);
+    let word = text.get(start..)?.first_chunk::<8>()?;
+    let (value, length) = short_digits(u64::from_le_bytes(*word))?;
+    let ends = length > 0 && is_space(*word.get(length)?);
+    let value = value as f64;
+    ends.then_some((if negative { -value } else { value }, start + length))
 }
 
 /// The problem of a part that is glued to something, given the part that should follow it.

@@ -18,6 +18,8 @@ use crate::io::Progress;
 
 /// Bytes of a block: what is in memory at a time.
 const BLOCK: usize = 8 << 20;
+/// The same where one thread alone reads and parses: what it has read is still in its cache, and no other waits for it to have more.
+const BLOCK_OF_ONE: usize = 2 << 20;
 /// Bytes that one thread reads from a file at a time.
 const READ: usize = 512 << 10;
 /// Bytes of a piece of a block, which one thread parses.
@@ -161,6 +163,10 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
+fn block_size() -> usize {
+    if parallel::threads() == 1 { BLOCK_OF_ONE } else { BLOCK }
+}
+
 impl<'a> TextSource<'a> {
     /// The text of these bytes, or of what they are when decompressed.
     pub(in crate::io) fn bytes(
@@ -279,7 +285,7 @@ impl<'a> TextSource<'a> {
     /// Moves to the next block; false at the end of the text.
     fn next(&mut self) -> Result<bool, Failure> {
         self.consume(self.block.len());
-        Ok(!self.ended && self.grow(BLOCK)? && !self.block.is_empty())
+        Ok(!self.ended && self.grow(block_size())? && !self.block.is_empty())
     }
 
     /// Makes the block longer by whole lines; false if there are none.
@@ -403,7 +409,7 @@ impl<'a> TextSource<'a> {
                     return Err(self.at_end(message));
                 }
                 Err(Short::More(message)) => {
-                    let more = self.block.len().max(BLOCK);
+                    let more = self.block.len().max(block_size());
                     if !self.grow(more)? {
                         return Err(self.at_end(message));
                     }
