@@ -70,6 +70,24 @@ fn direct(from: DType, to: DType) -> Option<fn(&[u8], &mut [u8])> {
     }
 }
 
+/// Singles times doubles, as many or one for all, rounded once: as casts there and back, without a pass for each.
+pub fn scale_singles(values: &[f32], factors: &[f64], out: &mut [f32]) {
+    struct Scale<'a>(&'a [f32], &'a [f64], &'a mut [f32]);
+    impl Loop for Scale<'_> {
+        type Output = ();
+        #[inline(always)]
+        fn run(self) {
+            let Scale(values, factors, out) = self;
+            let scaled = |value: f32, factor: f64| (f64::from(value) * factor) as f32;
+            match *factors {
+                [factor] => out.iter_mut().zip(values).for_each(|(out, &value)| *out = scaled(value, factor)),
+                _ => out.iter_mut().zip(values).zip(factors).for_each(|((out, &value), &by)| *out = scaled(value, by)),
+            }
+        }
+    }
+    vectorised(Scale(values, factors, out));
+}
+
 fn pair<A: Cast, B: Cast + Store>(input: &[u8], output: &mut [u8]) {
     Pair::<A, B>(A::from_bytes(input), bytemuck::cast_slice_mut(output)).run();
 }

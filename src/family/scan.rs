@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use openwork_ops::cast::cast_block;
-use openwork_ops::reduce::{ReduceTyping, ScanKernels, ScanOp};
+use openwork_ops::reduce::{ROWS_BESIDE, ReduceTyping, ScanKernels, ScanOp};
 use openwork_ops::structure::gather::{repeat, scatter_offsets};
 use openwork_ops::{DType, Scalar};
 
@@ -154,7 +154,7 @@ const COLUMNS: usize = 512;
 const PIECE: usize = 1 << 10;
 
 /// Elements of rows that are scanned many at a time.
-const SHORT: usize = 1 << 8;
+const SHORT: usize = 1 << 12;
 
 /// A scan of one dtype.
 struct Scan {
@@ -259,9 +259,8 @@ impl Scan {
                 return;
             }
             if block == 1 && n <= SHORT && self.initial.is_none() {
-                return parallel::for_chunks_mut(out, n * to, GRAIN / n, &|first, out| {
-                    let values = &bytes[first * n * from..][..out.len() / to * from];
-                    Columns::of(self, x.dtype, 1, out.len() / to).each_row(values, n, out);
+                return parallel::for_chunks_mut(out, n * to, (GRAIN / n).max(ROWS_BESIDE), &|first, out| {
+                    self.each_row(x.dtype, &bytes[first * n * from..][..out.len() / to * from], n, out);
                 });
             }
             if columns >= block {
@@ -342,14 +341,29 @@ impl Scan {
     /// Scans some slices, of a few elements in all.
     fn each_slice(&self, dtype: DType, bytes: &[u8], ends: &[usize], out: &mut [u8]) {
         let (elements, acc) = (out.len() / self.typing.out.size(), self.typing.acc);
-        let room = |other: DType| vec![0; if other == acc { 0 } else { (elements * acc.size()).div_ceil(16) }];
-        let (mut before, mut after) = (room(dtype), room(self.typing.out));
+        let [mut before, mut after] = self.room(dtype, elements);
         self.in_pieces(dtype, elements, [&mut before, &mut after], bytes, out, &mut |values, out| {
             for own in ends.windows(2).filter(|own| own[0] < own[1]) {
                 let at = (own[0] - ends[0]) * acc.size()..(own[1] - ends[0]) * acc.size();
                 (self.kernels.rows)(&values[at.clone()], own[1] - own[0], &mut out[at]);
             }
         });
+    }
+
+    /// Scans rows of `n` elements, each by itself.
+    fn each_row(&self, dtype: DType, values: &[u8], n: usize, out: &mut [u8]) {
+        let piece = (PIECE / n).max(ROWS_BESIDE) * n;
+        let [mut before, mut after] = self.room(dtype, piece.min(out.len() / self.typing.out.size()));
+        self.in_pieces(dtype, piece, [&mut before, &mut after], values, out, &mut |values, out| {
+            (self.kernels.rows)(values, n, out);
+        });
+    }
+
+    /// Room for elements of `dtype` as accumulators, and for as many that become elements of the result: none where they are that.
+    fn room(&self, dtype: DType, elements: usize) -> [Vec<u128>; 2] {
+        let acc = self.typing.acc;
+        [dtype, self.typing.out]
+            .map(|other| vec![0; if other == acc { 0 } else { (elements * acc.size()).div_ceil(16) }])
     }
 
     /// A defined fill: dense rows where something is stored.
@@ -427,9 +441,8 @@ impl<'a> Columns<'a> {
     /// None of the rows of `width` elements of `dtype` yet, which are `elements` together.
     fn of(scan: &'a Scan, dtype: DType, width: usize, elements: usize) -> Columns<'a> {
         let acc = scan.typing.acc;
-        let words = |elements: usize| vec![0; (elements * acc.size()).div_ceil(16)];
-        let piece = |other: DType| if other == acc { Vec::new() } else { words(PIECE.max(width).min(elements)) };
-        let (state, before, after) = (words(2 * width), piece(dtype), piece(scan.typing.out));
+        let [before, after] = scan.room(dtype, PIECE.max(width).min(elements));
+        let state = vec![0; (2 * width * acc.size()).div_ceil(16)];
         Columns { scan, dtype, width, has_begun: false, state, before, after }
     }
 
@@ -460,14 +473,6 @@ impl<'a> Columns<'a> {
                 state[row..].fill(0);
             }
             kernel(&values[first..], state, &mut out[first..]);
-        });
-    }
-
-    /// Scans rows of at most [`PIECE`] elements, each by itself.
-    fn each_row(&mut self, values: &[u8], n: usize, out: &mut [u8]) {
-        let (before, after) = (&mut self.before, &mut self.after);
-        self.scan.in_pieces(self.dtype, PIECE / n * n, [before, after], values, out, &mut |values, out| {
-            (self.scan.kernels.rows)(values, n, out);
         });
     }
 }

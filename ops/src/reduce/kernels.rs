@@ -13,8 +13,8 @@ use crate::scalar::Scalar;
 use crate::simd::{self, Loop};
 use crate::unary::UnaryOp;
 
-/// Elements folded in lanes before blocks are combined pairwise: 32 steps of 16 lanes.
-const BLOCK: usize = 512;
+/// Elements folded in lanes before blocks are combined pairwise: 32 steps of 32 lanes.
+const BLOCK: usize = 1024;
 
 /// Pairwise levels: enough for every slice.
 const LEVELS: usize = 64;
@@ -125,10 +125,9 @@ fn fold_block<M: Fold<E>, E: Element>(values: &[E]) -> M::Acc {
             // `const`, so that only one of them is compiled.
             if const { M::EXACT } {
                 in_turn::<M, E>(self.0)
-            } else if const { size_of::<M::Acc>() <= 2 } {
-                fold_lanes::<M, E, 32>(self.0)
             } else if const { size_of::<M::Acc>() <= 8 } {
-                fold_lanes::<M, E, 16>(self.0)
+                // Four vectors at best: a step waits for the one before it in the same lane.
+                fold_lanes::<M, E, 32>(self.0)
             } else {
                 fold_lanes::<M, E, 8>(self.0)
             }

@@ -17,7 +17,7 @@ pub use self::exact::{Compact, Exact, Quick};
 use self::kernels::Words;
 pub use self::moments::Moments;
 use self::monoid::{All, Any, Count, Max, Min, Prod, Sum};
-pub use self::scan::{ScanKernels, ScanOp};
+pub use self::scan::{ROWS_BESIDE, ScanKernels, ScanOp};
 use crate::BinaryOp;
 use crate::dtype::DType;
 use crate::scalar::Scalar;

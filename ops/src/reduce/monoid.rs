@@ -104,6 +104,7 @@ macro_rules! arithmetic {
         impl Monoid for Prod<$ty> {
             type Acc = $ty;
             const IDENTITY: $ty = $one;
+            const WIDE: bool = matches!(<$ty as Element>::DTYPE, crate::DType::F64);
             #[inline(always)]
             fn combine(a: $ty, b: $ty) -> $ty {
                 let mul: fn($ty, $ty) -> $ty = $mul;

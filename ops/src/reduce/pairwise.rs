@@ -33,33 +33,41 @@ struct Terms<'a, T, F> {
     f: &'a F,
 }
 
+/// Sums in lanes, of each of some terms.
+type Lanes<const N: usize> = [[f64; LANES]; N];
+
 impl<T: Copy, const N: usize, F: Fn(T) -> [f64; N]> Loop for Terms<'_, T, F> {
     type Output = [f64; N];
 
     #[inline(always)]
     fn run(self) -> [f64; N] {
-        let mut parts = [[0.0; N]; AT_ONCE / FEW];
+        let mut parts = [[[0.0; LANES]; N]; AT_ONCE / FEW];
         let mut count = 0;
         for (part, of) in parts.iter_mut().zip(self.of.chunks(FEW)) {
-            *part = few(of, self.f);
+            *part = in_lanes(of, self.f);
             count += 1;
         }
         while count > 1 {
             let half = count / 2;
             for i in 0..half {
-                parts[i] = added(parts[2 * i], parts[2 * i + 1]);
+                parts[i] = both(&parts[2 * i], &parts[2 * i + 1]);
             }
             if count % 2 == 1 {
                 parts[half] = parts[count - 1];
             }
             count = half + count % 2;
         }
-        parts[0]
+        together(parts[0])
     }
 }
 
 #[inline(always)]
 fn few<T: Copy, const N: usize>(of: &[T], f: &impl Fn(T) -> [f64; N]) -> [f64; N] {
+    together(in_lanes(of, f))
+}
+
+#[inline(always)]
+fn in_lanes<T: Copy, const N: usize>(of: &[T], f: &impl Fn(T) -> [f64; N]) -> Lanes<N> {
     let (blocks, rest) = of.as_chunks::<LANES>();
     let mut lanes = [[0.0; LANES]; N];
     for block in blocks {
@@ -70,9 +78,24 @@ fn few<T: Copy, const N: usize>(of: &[T], f: &impl Fn(T) -> [f64; N]) -> [f64; N
             }
         }
     }
-    let few = rest.iter().fold([0.0; N], |sums, &x| added(sums, f(x)));
-    std::array::from_fn(|i| {
-        let mut lanes = lanes[i];
+    for (l, &x) in rest.iter().enumerate() {
+        let terms = f(x);
+        for i in 0..N {
+            lanes[i][l] += terms[i];
+        }
+    }
+    lanes
+}
+
+#[inline(always)]
+fn both<const N: usize>(a: &Lanes<N>, b: &Lanes<N>) -> Lanes<N> {
+    std::array::from_fn(|i| std::array::from_fn(|l| a[i][l] + b[i][l]))
+}
+
+/// The sums of all lanes.
+#[inline(always)]
+fn together<const N: usize>(lanes: Lanes<N>) -> [f64; N] {
+    lanes.map(|mut lanes| {
         let mut half = LANES / 2;
         while half > 0 {
             for l in 0..half {
@@ -80,7 +103,7 @@ fn few<T: Copy, const N: usize>(of: &[T], f: &impl Fn(T) -> [f64; N]) -> [f64; N
             }
             half /= 2;
         }
-        lanes[0] + few[i]
+        lanes[0]
     })
 }
 

@@ -4,7 +4,7 @@ use super::monoid::{All, Any, Max, Min, Monoid, Prod, Sum};
 use super::{ReduceOp, ReduceTyping};
 use crate::dtype::{DType, Element, c128};
 use crate::groups::Store;
-use crate::simd::{Loop, vectorised};
+use crate::simd::{Loop, narrowly_vectorised, vectorised};
 use crate::{bf16, f16};
 
 /// A fold whose every partial result is wanted.
@@ -57,7 +57,7 @@ impl ScanOp {
             (ScanOp::Sum, DType::Complex128) => ScanKernels { columns: sums, rows: rows_of_sums::<2> },
             (ScanOp::Prod, DType::I64) => of::<Prod<i64>>(),
             (ScanOp::Prod, DType::U64) => of::<Prod<u64>>(),
-            (ScanOp::Prod, DType::F64) => of::<Prod<f64>>(),
+            (ScanOp::Prod, DType::F64) => ScanKernels { columns: scan::<Prod<f64>>, rows: rows_of_products },
             (ScanOp::Prod, DType::Complex128) => of::<Prod<c128>>(),
             (ScanOp::Max, DType::Bool) => of::<Any>(),
             (ScanOp::Min, DType::Bool) => of::<All>(),
@@ -112,7 +112,9 @@ where
 }
 
 fn rows_of_sums<const P: usize>(values: &[u8], n: usize, out: &mut [u8]) {
-    let (values, out) = (f64::from_bytes(values).as_chunks::<P>().0, f64::from_bytes_mut(out).as_chunks_mut::<P>().0);
+    let (values, out) = (f64::from_bytes(values), f64::from_bytes_mut(out));
+    let done = if const { P == 1 } { rows_beside::<true>(values, n, out) } else { 0 };
+    let (values, out) = (values[done..].as_chunks::<P>().0, out[done..].as_chunks_mut::<P>().0);
     for (row, out) in values.chunks_exact(n).zip(out.chunks_exact_mut(n)) {
         let (mut sums, mut low) = (row[0], [0.0; P]);
         out[0] = sums;
@@ -122,6 +124,58 @@ fn rows_of_sums<const P: usize>(values: &[u8], n: usize, out: &mut [u8]) {
             }
         }
     }
+}
+
+fn rows_of_products(values: &[u8], n: usize, out: &mut [u8]) {
+    let done = size_of::<f64>() * rows_beside::<false>(f64::from_bytes(values), n, f64::from_bytes_mut(out));
+    rows::<Prod<f64>>(&values[done..], n, &mut out[done..]);
+}
+
+/// Rows of floats that are scanned beside each other, as columns are: in one row each step waits for the one before.
+pub const ROWS_BESIDE: usize = 8;
+
+/// How long such rows are at least.
+const LONG: usize = 16;
+
+/// Scans as many rows as there are groups of [`ROWS_BESIDE`], if they are long, for sums or else for products: the elements of these.
+fn rows_beside<const SUMS: bool>(values: &[f64], n: usize, out: &mut [f64]) -> usize {
+    struct Rows<'a, const SUMS: bool>(&'a [f64], usize, &'a mut [f64]);
+    impl<const SUMS: bool> Loop for Rows<'_, SUMS> {
+        type Output = ();
+        #[inline(always)]
+        fn run(self) {
+            let Rows(values, n, out) = self;
+            let rows: [&[f64]; ROWS_BESIDE] = std::array::from_fn(|row| &values[row * n..][..n]);
+            let mut own = out.chunks_exact_mut(n);
+            let out: [&mut [f64]; ROWS_BESIDE] = std::array::from_fn(|_| own.next().unwrap_or_default());
+            if out.iter().any(|row| row.len() != n) {
+                return debug_assert!(false, "a row for each");
+            }
+            let mut folds: [f64; ROWS_BESIDE] = std::array::from_fn(|row| rows[row][0]);
+            let mut low = [0.0; ROWS_BESIDE];
+            for row in 0..ROWS_BESIDE {
+                out[row][0] = folds[row];
+            }
+            for at in 1..n {
+                let values: [f64; ROWS_BESIDE] = std::array::from_fn(|row| rows[row][at]);
+                let found: [f64; ROWS_BESIDE] = std::array::from_fn(|row| {
+                    if SUMS {
+                        return add(&mut folds[row], &mut low[row], values[row]);
+                    }
+                    folds[row] = Prod::<f64>::combine(folds[row], values[row]);
+                    folds[row]
+                });
+                for row in 0..ROWS_BESIDE {
+                    out[row][at] = found[row];
+                }
+            }
+        }
+    }
+    if n < LONG {
+        return 0;
+    }
+    let groups = values.chunks_exact(ROWS_BESIDE * n).zip(out.chunks_exact_mut(ROWS_BESIDE * n));
+    groups.map(|(values, out)| narrowly_vectorised(Rows::<SUMS>(values, n, out))).count() * ROWS_BESIDE * n
 }
 
 /// Columns that stay in registers.
@@ -227,8 +281,8 @@ fn add(sum: &mut f64, low: &mut f64, value: f64) -> f64 {
     let of_value = next - *sum;
     *low += (*sum - (next - of_value)) + (value - of_value);
     *sum = next;
-    // A sum that is not finite has no correction, and one of 0 would make 0 of −0.
-    if next.is_finite() & (*low != 0.0) { next + *low } else { next }
+    // One of 0 would make 0 of −0, and it is not a number from where the sum is not finite on.
+    next + if (*low < 0.0) | (*low > 0.0) { *low } else { -0.0 }
 }
 
 #[cfg(test)]

@@ -118,7 +118,7 @@ unary_table! { $
         derivative: (complex [Where [Eq x 0.0] 0.0 [Div [Sub g [Mul y [Real [Mul [Conj y] g]]]] [Abs x]]]), kernels: {
         signed => |x| T::from(x > 0) - T::from(x < 0),
         unsigned => |x| T::from(x != 0),
-        float => |x| if x > 0.0 { 1.0 } else if x < 0.0 { -1.0 } else { x },
+        float by |x, out| map_at_level::<T, T>(x, out, |x| if x > 0.0 { 1.0 } else if x < 0.0 { -1.0 } else { x }),
         complex by |x, out| map_at_level::<T, _>(x, out, |x| x.through(complex::sign)),
     } }
     /// `x * x`. Integers wrap.
@@ -132,19 +132,19 @@ unary_table! { $
     /// The square root; for complex `x` the one with a real part of at least 0.
     Sqrt { name: sqrt, domain: Positive, typing: inexact,
         derivative: [Div 0.5 y], kernels: {
-        float => |x| x.sqrt(),
+        float by |x, out| map_at_level::<T, T>(x, out, T::sqrt),
         complex => |x| x.through(complex::sqrt),
     } }
     /// `1 / sqrt(x)`.
     Rsqrt { name: rsqrt, domain: Positive, typing: inexact,
         derivative: [Neg [Mul 0.5 [Mul y [Square y]]]], kernels: {
-        float => |x| 1.0 / x.sqrt(),
+        float by |x, out| map_at_level::<T, T>(x, out, |x| 1.0 / x.sqrt()),
         complex => |x| x.through(complex::rsqrt),
     } }
     /// `1 / x`.
     Reciprocal { name: reciprocal, domain: Positive, typing: inexact,
         derivative: [Neg [Square y]], kernels: {
-        float => |x| 1.0 / x,
+        float by |x, out| map_at_level::<T, T>(x, out, |x| 1.0 / x),
         complex => |x| x.through(|x| complex::div(1.0.into(), x)),
     } }
     /// `e` to the power of `x`.
@@ -299,7 +299,7 @@ unary_table! { $
     /// A line for `sigmoid`: `x / 6 + 1 / 2`, at least 0 and at most 1.
     Hardsigmoid { name: hardsigmoid, domain: Any, typing: inexact_real,
         derivative: [Where [Lt [Abs x] 3.0] 0.16666666666666666 0.0], kernels: {
-        float => |x| if x.is_nan() { x } else { (x + 3.0).clamp(0.0, 6.0) / 6.0 },
+        float by |x, out| map_at_level::<T, T>(x, out, |x| if x.is_nan() { x } else { (x + 3.0).clamp(0.0, 6.0) / 6.0 }),
     } }
     /// `x / (1 + |x|)`; its limits ±1 for ±∞.
     Softsign { name: softsign, domain: Any, typing: inexact_real,

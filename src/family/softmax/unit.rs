@@ -1,6 +1,6 @@
 //! Slices of arrays over their norms, where slices lie in rows or in columns: each element is read twice and written once.
 
-use openwork_ops::{BinaryOp, DType, cast};
+use openwork_ops::{BinaryOp, DType, Element, cast};
 
 use crate::base::buffer::Buffer;
 use crate::base::error::Result;
@@ -63,7 +63,7 @@ pub(super) fn vectors(x: &Strided, eps: f64, axes: &[usize]) -> Result<Option<St
         }
         other => other,
     };
-    let (size, width) = (x.dtype.size(), out.size());
+    let (size, width, is_single) = (x.dtype.size(), out.size(), x.dtype == DType::F32 && !is_divided);
     let done = Buffer::filled(x.len() * width, width, |all| {
         parallel::for_chunks_mut(all, width, GRAIN, &|first, all| {
             let [mut wide, mut found, mut own] = [[0f64; AT_ONCE]; 3];
@@ -81,16 +81,15 @@ pub(super) fn vectors(x: &Strided, eps: f64, axes: &[usize]) -> Result<Option<St
                 };
                 let n = most.min(left);
                 let (piece, others) = rest.split_at_mut(n * width);
-                let (wide, found) = (&mut wide[..n], &mut found[..n]);
-                cast::cast_block(
-                    x.dtype,
-                    &bytes[at * size..(at + n) * size],
-                    DType::F64,
-                    bytemuck::cast_slice_mut(wide),
-                );
-                let factors = &factors[..n.min(factors.len())];
-                combine(bytemuck::cast_slice(wide), bytemuck::cast_slice(factors), bytemuck::cast_slice_mut(found));
-                cast::cast_block(DType::F64, bytemuck::cast_slice(found), out, piece);
+                let (values, factors) = (&bytes[at * size..(at + n) * size], &factors[..n.min(factors.len())]);
+                if is_single {
+                    cast::scale_singles(f32::from_bytes(values), factors, f32::from_bytes_mut(piece));
+                } else {
+                    let (wide, found) = (&mut wide[..n], &mut found[..n]);
+                    cast::cast_block(x.dtype, values, DType::F64, bytemuck::cast_slice_mut(wide));
+                    combine(bytemuck::cast_slice(wide), bytemuck::cast_slice(factors), bytemuck::cast_slice_mut(found));
+                    cast::cast_block(DType::F64, bytemuck::cast_slice(found), out, piece);
+                }
                 (at, rest) = (at + n, others);
             }
         });
