@@ -209,7 +209,8 @@ struct Reader<'a> {
     compute: DType,
     /// Elements of the longest block.
     most: usize,
-    /// Whether a block is one element, which the kernel takes for all.
+    /// Whether the kernel takes one element for a block that is that over and over, and whether all blocks are.
+    one_does: bool,
     is_one: bool,
     raw: Vec<u128>,
     cast: Vec<u128>,
@@ -234,12 +235,18 @@ impl<'a> Reader<'a> {
             Source::Strided(values) if from == compute && direct.is_none() => Lines::of(values),
             _ => None,
         };
-        Reader { source, direct, lines, compute, most, is_one, raw: scratch(raw), cast: scratch(cast), ready: false }
+        let (raw, cast) = (scratch(raw), scratch(cast));
+        Reader { source, direct, lines, compute, most, one_does, is_one, raw, cast, ready: false }
     }
 
     /// Whether nothing is moved to make a block, however long.
     fn is_as_it_lies(&self) -> bool {
         self.direct.is_some() || self.is_one
+    }
+
+    /// Whether some blocks may be one element.
+    fn may_be_one(&self) -> bool {
+        self.one_does && (self.is_one || self.lines.as_ref().is_some_and(|lines| lines.is_one))
     }
 
     /// How many elements from `start` on make a block that costs least.
@@ -261,7 +268,7 @@ impl<'a> Reader<'a> {
             let is_within = n <= left;
             let is_there = is_within && lines.is_one && lines.at == Some(at);
             lines.at = is_within.then_some(at);
-            if is_there || (is_within && !lines.is_one) {
+            if is_there || (is_within && (!lines.is_one || self.one_does)) {
                 return;
             }
             if is_within {
@@ -282,7 +289,10 @@ impl<'a> Reader<'a> {
     fn block(&self, start: usize, n: usize) -> &[u8] {
         let size = self.compute.size();
         let n = if self.is_one { 1 } else { n };
-        if let Some(Lines { array, is_one: false, at: Some(at), .. }) = &self.lines {
+        if let Some(Lines { array, is_one, at: Some(at), .. }) = &self.lines
+            && (!is_one || self.one_does)
+        {
+            let n = if *is_one { 1 } else { n };
             return &array.buffer.bytes()[at * size..(at + n) * size];
         }
         match self.direct {
@@ -300,7 +310,8 @@ fn with_readers(sources: &[Source<'_>], pass: &Pass<'_>, most: usize, f: &mut dy
         ([a, b], &[x, y]) => {
             let one_does = matches!(pass.kernel, Kernel::Binary(_));
             let first = Reader::new(a, x, most, one_does && !matches!(b, Source::Constant(_)));
-            f(&mut [first, Reader::new(b, y, most, one_does)]);
+            let second = Reader::new(b, y, most, one_does && !first.may_be_one());
+            f(&mut [first, second]);
         }
         _ => {
             let mut readers = Vec::with_capacity(sources.len());

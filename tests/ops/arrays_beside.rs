@@ -241,6 +241,16 @@ fn long_rows_that_do_not_follow_each_other() {
                 same("broadcast", &want, || x.add(&narrow).unwrap());
                 same("from the left", &want, || narrow.add(&x).unwrap());
                 same("cast", &want, || x.add(narrow.cast(DType::F32).unwrap()).unwrap());
+                let own = |index: &[usize]| {
+                    let mut own = index.to_vec();
+                    own[axis] = 0;
+                    a.at(&own)
+                };
+                let want = Array::of(shape, |index| own(index) - a.at(index));
+                same("subtracted from", &want, || narrow.sub(&x).unwrap());
+                let (want, wide) =
+                    (Array::of(shape, |index| own(index) - own(index) * 2.0), narrow.broadcast_to(shape).unwrap());
+                same("of both", &want, || wide.sub(wide.add(&wide).unwrap()).unwrap());
             }
         }
     }

@@ -288,6 +288,7 @@ fn add(sum: &mut f64, low: &mut f64, value: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::simd::{Level, set_level};
 
     /// The scans of columns that lie beside each other, `width` of them.
     fn columns<T: Element>(op: ScanOp, width: usize, values: &[T]) -> Vec<T> {
@@ -344,6 +345,43 @@ mod tests {
             let own = run(ScanOp::Max, &whole.iter().step_by(width).copied().collect::<Vec<i32>>());
             assert_eq!(greatest.iter().step_by(width).copied().collect::<Vec<i32>>(), own);
         }
+    }
+
+    #[test]
+    fn rows_beside_each_other_are_as_each_alone() {
+        let value = |i: usize| match (i * i + i / 7) % 97 {
+            0 => f64::INFINITY,
+            1 => f64::NAN,
+            2 | 3 => f64::MAX,
+            k => [1e16, 1.0, -0.0, 0.1, -1e16, f64::MIN_POSITIVE, -3.5][k % 7],
+        };
+        for level in Level::ALL {
+            set_level(Some(level));
+            for n in [1, 2, 15, 16, 17, 40, 101] {
+                for count in [1, 7, 8, 9, 16, 19] {
+                    let all: Vec<f64> = (0..n * count).map(value).collect();
+                    for op in [ScanOp::Sum, ScanOp::Prod] {
+                        let mut out = vec![0.0; all.len()];
+                        let kernels = op.kernels(DType::F64).unwrap();
+                        (kernels.rows)(f64::as_bytes(&all), n, bytemuck::cast_slice_mut(&mut out));
+                        for (row, found) in all.chunks(n).zip(out.chunks(n)) {
+                            let same = |(a, b): (&f64, &f64)| a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan();
+                            assert!(found.iter().zip(&run(op, row)).all(same), "{op:?}, {count} of {n} at {level:?}");
+                        }
+                    }
+                }
+            }
+        }
+        set_level(None);
+    }
+
+    #[test]
+    fn sums_that_are_not_finite_have_no_correction() {
+        let (inf, max) = (f64::INFINITY, f64::MAX);
+        assert_eq!(run(ScanOp::Sum, &[1e16, 1.0, max, max, -1.0, -max]), [1e16, 1e16 + 1.0, max, inf, inf, inf]);
+        let found = run(ScanOp::Sum, &[0.1, inf, 1.0, -inf, 1.0]);
+        assert!(found[..3] == [0.1, inf, inf] && found[3..].iter().all(|x| x.is_nan()));
+        assert!(run(ScanOp::Sum, &[-0.0f64; 3]).iter().all(|x| x.to_bits() == (-0.0f64).to_bits()));
     }
 
     #[test]
