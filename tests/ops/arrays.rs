@@ -1,7 +1,7 @@
 //! Ways of computing that strided tensors take, beside plain loops: on one, two and three threads.
 
 use openwork::parallel::with_threads;
-use openwork::{DType, Index, Layout, Tensor, s, tensor};
+use openwork::{DType, Index, Layout, Tensor, c128, s, tensor};
 
 use crate::common::rng::Rng;
 
@@ -169,6 +169,44 @@ fn variances_of_arrays_of_any_dtype() {
     assert!(x.var(500.0, 0).unwrap().to_vec::<f64>().unwrap().iter().all(|v| v.is_nan()));
     let same = Tensor::full([300, 5], 1e308, Layout::Strided).unwrap();
     assert_eq!(same.var(0.0, 0).unwrap().to_vec::<f64>().unwrap(), [0.0; 5]);
+}
+
+/// Few columns and many, the first axes, the last ones and one in between.
+#[test]
+fn complex_numbers_vary_by_their_parts() {
+    for shape in [vec![4000, 3], vec![30, 4500], vec![9, 700, 5], vec![3000], vec![8, 4100]] {
+        let n: usize = shape.iter().product();
+        let part = |step: usize| (0..n).map(|i| ((i * step + 5) % 1013) as f64 / 8.0 - 60.0).collect::<Vec<_>>();
+        let pairs = part(7919).into_iter().zip(part(104_729)).map(|(re, im)| c128::new(re, im)).collect();
+        let x = Tensor::from_vec(&shape[..], pairs).unwrap();
+        for dtype in [DType::Complex128, DType::Complex64] {
+            let x = x.cast(dtype).unwrap();
+            let parts = [x.real().unwrap(), x.imag().unwrap()].map(|part| part.cast(DType::F64).unwrap());
+            let of_parts = |of: &dyn Fn(&Tensor) -> Tensor| of(&parts[0]).add(of(&parts[1])).unwrap();
+            let axes = (0..shape.len() as i64).map(|axis| vec![axis]);
+            for axes in axes.chain([(0..shape.len() as i64).collect()]) {
+                let near = if dtype == DType::Complex128 { 1e-13 } else { 1e-6 };
+                let close = |found: Vec<f64>, wanted: Tensor| {
+                    let wanted = wanted.to_vec_as_f64();
+                    assert_eq!(found.len(), wanted.len());
+                    let same = found.iter().zip(&wanted).all(|(a, b)| (a - b).abs() <= near * b.abs());
+                    assert!(same, "{dtype} {shape:?} {axes:?}");
+                };
+                let found = on_threads(|| x.var(1.0, &axes).unwrap().to_vec_as_f64());
+                close(found, of_parts(&|part| part.var(1.0, &axes).unwrap()));
+                let found = on_threads(|| x.vector_norm(2.0, &axes).unwrap().to_vec_as_f64());
+                close(found, of_parts(&|part| part.square().unwrap().sum(&axes).unwrap()).sqrt().unwrap());
+            }
+        }
+        // What is not finite in one part spoils its own column alone.
+        if let [_, columns] = shape[..] {
+            let spoilt = x.index_put(s![2, 1], c128::new(1.0, f64::NAN)).unwrap();
+            let spoilt = spoilt.index_put(s![3, 2], c128::new(f64::INFINITY, 0.0)).unwrap();
+            let found = spoilt.var(0.0, 0).unwrap().to_vec::<f64>().unwrap();
+            assert_eq!(found.len(), columns);
+            assert!(found.iter().enumerate().all(|(c, v)| v.is_nan() == (c == 1 || c == 2)));
+        }
+    }
 }
 
 #[test]

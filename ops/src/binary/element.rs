@@ -267,6 +267,10 @@ pub(super) fn one<T: Element + Truthy>(a: &[u8], b: &[u8], out: &mut [u8]) {
     at_level::<T, _>(a, b, out, |a, b| a.truthy() ^ b.truthy());
 }
 
+pub(super) fn product<T: Store + std::ops::Mul<Output = T>>(a: &[u8], b: &[u8], out: &mut [u8]) {
+    at_level::<T, _>(a, b, out, |a, b| a * b);
+}
+
 pub(super) fn quotient<T: Store + std::ops::Div<Output = T>>(a: &[u8], b: &[u8], out: &mut [u8]) {
     at_level::<T, _>(a, b, out, |a, b| a / b);
 }

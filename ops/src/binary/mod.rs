@@ -140,7 +140,7 @@ binary_table! { $
             bool: and,
             bits => |a, b| a.wrapping_mul(b),
             float => |a, b| a * b,
-            complex => |a, b| a * b,
+            complex by element::product::<T>,
         }
     }
     /// `a / b`, the true quotient: a float for integers.

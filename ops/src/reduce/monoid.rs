@@ -104,7 +104,7 @@ macro_rules! arithmetic {
         impl Monoid for Prod<$ty> {
             type Acc = $ty;
             const IDENTITY: $ty = $one;
-            const WIDE: bool = matches!(<$ty as Element>::DTYPE, crate::DType::F64);
+            const WIDE: bool = <$ty as Element>::DTYPE.is_inexact();
             #[inline(always)]
             fn combine(a: $ty, b: $ty) -> $ty {
                 let mul: fn($ty, $ty) -> $ty = $mul;
@@ -158,7 +158,7 @@ arithmetic!(
     c128::new(0.0, 0.0),
     c128::new(-0.0, -0.0),
     c128::new(1.0, 0.0),
-    false,
+    true,
     |a, b| a + b,
     |a, b| a * b,
     |a, n| c128::new(a.re * n as f64, a.im * n as f64),

@@ -32,11 +32,13 @@ const LEAST: usize = 16;
 /// Elements of all tasks that are not worth another thread.
 const ALONE: usize = 4 * GRAIN;
 
-/// Σ (x − mean)² / (n − correction) over some axes, as `float64`; `None` where [`each`] finds nothing.
+/// Σ |x − mean|² / (n − correction) over some axes, as `float64`; `None` where [`each`] finds nothing.
 pub(super) fn variances(x: &Strided, correction: f64, axes: &[usize]) -> Option<Strided> {
     // What is not finite is no distance from itself.
     let of_one = |x: f64| if correction < 1.0 && x.is_finite() { 0.0 } else { f64::NAN };
-    if let Some(found) = ones(x, axes, &of_one) {
+    if !x.dtype.is_complex()
+        && let Some(found) = ones(x, axes, &of_one)
+    {
         return Some(found);
     }
     each(x, axes, About::Mean, &|found| {
@@ -51,8 +53,8 @@ pub(super) fn variances(x: &Strided, correction: f64, axes: &[usize]) -> Option<
     })
 }
 
-/// √(Σ |x|²) over some axes; `None` where neither [`squares_of_rows`] nor, of real numbers, [`each`] finds something, and where a square
-/// may overflow or vanish.
+/// √(Σ |x|²) over some axes; `None` where neither [`squares_of_rows`] nor [`each`] finds something, and where a square may overflow or
+/// vanish.
 pub(crate) fn norms(x: &Strided, axes: &[usize]) -> Result<Option<Strided>> {
     let is_complex = x.dtype.is_complex();
     if !is_complex && let Some(found) = ones(x, axes, &f64::abs) {
@@ -64,7 +66,6 @@ pub(crate) fn norms(x: &Strided, axes: &[usize]) -> Result<Option<Strided>> {
     let found = match of_rows {
         Some(squares) => Some(squares),
         None if are_all_squared => Some(sums_of_squares(x, axes)?),
-        None if is_complex => None,
         None => each(x, axes, About::Zero, &|found| found.squares().to_vec()),
     };
     let Some(squares) = found.map(|found| found.core()) else { return Ok(None) };
@@ -151,7 +152,8 @@ fn ones(x: &Strided, axes: &[usize], of: &(dyn Fn(f64) -> f64 + Sync)) -> Option
     Some(Strided::from_vec(found, kept))
 }
 
-/// What `of` makes of the columns of each slice, in the shape of what is kept; `None` where the axes are not next to each other in
+/// What `of` makes of the columns of each slice, in the shape of what is kept: of complex numbers the sum of what it makes of their two
+/// parts, which are columns of their own. `None` where the axes are not next to each other in
 /// memory, where there are many short slices, and, about zero, of the innermost axis, for which [`squares_of_rows`] is.
 ///
 /// Blocks are merged in pairs: the same on any number of threads.
@@ -167,11 +169,16 @@ fn each(x: &Strided, axes: &[usize], about: About, of: &(dyn Fn(&Moments) -> Vec
     }
     let size = |axes: &[usize]| axes.iter().map(|&axis| x.shape[axis]).product::<usize>();
     let [outer, rows, columns] = [&order[..first], &order[first..last], &order[last..]].map(size);
-    let slice = rows * columns;
+    let parts = x.dtype.size() / x.dtype.real().size();
+    let (columns, slice) = (parts * columns, parts * rows * columns);
+    let of = |found: &Moments| {
+        let all = of(found);
+        if parts == 1 { all } else { all.chunks_exact(parts).map(|parts| parts.iter().sum()).collect() }
+    };
     if slice == 0 || (outer > 1 && slice < LONG) || (last == order.len() && about == About::Zero) {
         return None;
     }
-    let elements = Elements { bytes, dtype: x.dtype, about };
+    let elements = Elements { bytes, dtype: x.dtype.real(), about };
     // The axes that are left, as they lie, and where each of these goes.
     let kept: Vec<usize> = order[..first].iter().chain(&order[last..]).copied().collect();
     let mut places: Vec<usize> = (0..kept.len()).collect();
@@ -179,9 +186,10 @@ fn each(x: &Strided, axes: &[usize], about: About, of: &(dyn Fn(&Moments) -> Vec
     let shape = kept.mapped(|&axis| x.shape[axis]);
     if outer == 1 && columns >= 2 * WIDE {
         // A task's columns have all their rows in it: nothing is kept of it but what is wanted.
-        let mut found = Scratch::<f64>::any(columns);
-        parallel::for_chunks_mut(&mut found, 1, WIDE, &|first, found| {
-            found.copy_from_slice(&of(&elements.of_columns((0, columns), rows, first..first + found.len())));
+        let mut found = Scratch::<f64>::any(columns / parts);
+        parallel::for_chunks_mut(&mut found, 1, WIDE / parts, &|first, found| {
+            let own = parts * first..parts * (first + found.len());
+            found.copy_from_slice(&of(&elements.of_columns((0, columns), rows, own)));
         });
         let found = Buffer::from_block(found.into_block());
         return Some(Strided::new(found, DType::F64, shape).permute(&places));

@@ -276,6 +276,17 @@ fn variance(x: &Tensor, correction: f64, axes: &Axes, skip_nan: bool) -> Result<
         let why = format!("{correction} is given, allowed are finite numbers from 0");
         return Err(error::invalid("correction", why));
     }
+    let of = axes.of(x.ndim())?;
+    let found = match (skip_nan, x.strided()) {
+        (true, _) => None,
+        (false, Some(x)) => moments::variances(x, correction, &of).map(Tensor::from_strided),
+        (false, None) if x.dtype().is_complex() => None,
+        (false, None) => columns::variances(x, correction, &of)?,
+    };
+    if let Some(found) = found {
+        let found = found.cast(x.dtype().to_inexact().real())?;
+        return if axes.keeps() { found.expand_dims(&of) } else { Ok(found) };
+    }
     if x.dtype().is_complex() {
         // |z − mean|² is the sum over both parts; a number with a NaN in one has it in both.
         let out = x.dtype().real();
@@ -284,16 +295,6 @@ fn variance(x: &Tensor, correction: f64, axes: &Axes, skip_nan: bool) -> Result<
         return part(accurate(&x.real()?)?)?.add(&part(accurate(&x.imag()?)?)?)?.cast(out);
     }
     let out = x.dtype().to_inexact();
-    let of = axes.of(x.ndim())?;
-    let found = match (skip_nan, x.strided()) {
-        (true, _) => None,
-        (false, Some(x)) => moments::variances(x, correction, &of).map(Tensor::from_strided),
-        (false, None) => columns::variances(x, correction, &of)?,
-    };
-    if let Some(found) = found {
-        let found = found.cast(out)?;
-        return if axes.keeps() { found.expand_dims(&of) } else { Ok(found) };
-    }
     let slices = Slices::in_any_order(x, &of)?;
     let (found, empty) = match slices.fill().filter(|_| slices.fill_varies()) {
         Some(fill) => {
