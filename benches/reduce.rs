@@ -17,6 +17,10 @@ fn matrix(layout: Layout) -> Tensor {
     Tensor::random([ROWS, COLS], density, 0.0, layout, 1).expect("a valid matrix")
 }
 
+fn near(a: &Tensor, b: &Tensor) -> bool {
+    a.allclose(b, 1e-12, 0.0).expect("of one shape")
+}
+
 /// Along the rows of CSR the result is as long as the pointers, and strided; COO has to find its rows.
 fn along_rows(c: &mut Criterion) {
     let mut group = c.benchmark_group("along_rows");
@@ -26,6 +30,24 @@ fn along_rows(c: &mut Criterion) {
         group.bench_function(BenchmarkId::new("sum", layout), |b| b.iter(|| black_box(&x).sum(1)));
         group.bench_function(BenchmarkId::new("max", layout), |b| b.iter(|| black_box(&x).max(1)));
     }
+    // Beside a plain loop over each row.
+    let x = matrix(Layout::Csr);
+    let lengths = x.count_nonzero(1).and_then(|lengths| lengths.to_vec::<i64>()).expect("counts");
+    let rows = || {
+        let mut rest = x.values::<f64>()?;
+        let greatest = lengths.iter().map(|&length| {
+            let (row, others) = rest.split_at(length as usize);
+            rest = others;
+            row.iter().copied().fold(f64::NEG_INFINITY, f64::max).max(if row.len() < COLS {
+                0.0
+            } else {
+                f64::NEG_INFINITY
+            })
+        });
+        Tensor::from_vec([ROWS], greatest.collect())
+    };
+    assert!(near(&x.max(1).expect("rows"), &rows().expect("rows")));
+    group.bench_function("max/loop", |b| b.iter(|| black_box(rows())));
     group.finish();
 }
 
@@ -119,7 +141,6 @@ fn columns_of_arrays(c: &mut Criterion) {
     let x = Tensor::rand([1000, 1000], 3).expect("a valid shape");
     let turned = |x: &Tensor| Tensor::from_vec([1000, 1000], x.permute_dims([1, 0])?.to_vec::<f64>()?);
     let rows = turned(&x).expect("as many elements");
-    let near = |a: &Tensor, b: &Tensor| a.allclose(b, 1e-12, 0.0).expect("of one shape");
     assert!(near(&x.var(1.0, 0).expect("floats"), &rows.var(1.0, 1).expect("floats")));
     assert!(near(&x.vector_norm(2.0, 0).expect("floats"), &rows.vector_norm(2.0, 1).expect("floats")));
     // Four rows in one pass (one at a time: RFC 25).

@@ -29,6 +29,21 @@ fn measure(group: &mut BenchmarkGroup<'_, WallTime>, pairs: &[Pair<'_>]) {
     }
 }
 
+/// Running sums of rows of `n`, one after the other, as exact as ours.
+fn running(x: &Tensor, n: usize) -> Result<Tensor> {
+    let mut out = x.to_vec::<f64>()?;
+    for row in out.chunks_mut(n) {
+        let (mut sum, mut low) = (0.0, 0.0);
+        for x in row {
+            let next = sum + *x;
+            let of_x = next - sum;
+            low += (sum - (next - of_x)) + (*x - of_x);
+            (sum, *x) = (next, next + low);
+        }
+    }
+    Tensor::from_vec(x.shape(), out)
+}
+
 /// Arrays whose axes are not short.
 fn long_axes(c: &mut Criterion) {
     let mut group = c.benchmark_group("long_axes");
@@ -38,7 +53,16 @@ fn long_axes(c: &mut Criterion) {
     let parts = [wide.narrow(0..1, 0), wide.narrow(1..2, 0)].map(|x| x.and_then(|x| x.flatten()).expect("a row"));
     let twice = tensor![0, 0, 1, 1, 2, 2];
     let points = turned(&wide).expect("a small array");
-    let pairs: [Pair<'_>; 6] = [
+    let column = square.narrow(0..1, 1).and_then(|column| column.to_contiguous()).expect("a column");
+    let complex =
+        Tensor::stack(&[&square, &square.sqrt().expect("of floats")], -1).and_then(|pairs| pairs.view_as_complex());
+    let complex = complex.expect("pairs");
+    let pairs: [Pair<'_>; 9] = [
+        ("sums along", &|| square.cumulative_sum(1), &|| running(&square, 1000)),
+        ("a number for each row", &|| square.sub(&column), &|| {
+            square.sub(column.broadcast_to([1000, 1000])?.to_contiguous()?)
+        }),
+        ("var of complex", &|| complex.var(0.0, 0), &|| complex.real()?.var(0.0, 0)?.add(complex.imag()?.var(0.0, 0)?)),
         ("sums down", &|| square.cumulative_sum(0), &|| turned(&turned(&square)?.cumulative_sum(1)?)),
         ("var of three", &|| wide.var(0.0, 0), &|| wide.sub(&wide.mean(0)?)?.square()?.mean(0)),
         ("norm of rows", &|| square.vector_norm(2.0, 1), &|| square.square()?.sum(1)?.sqrt()),
