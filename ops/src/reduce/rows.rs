@@ -45,8 +45,8 @@ impl Wide for f32 {
     }
 }
 
-/// As many of these from place `AT_ONCE - n` on as are looked at are a mask of the first `n`. Elements are loaded whether they belong to a run or not and
-/// chosen by it: a load by a mask, of AVX-512 as well, took more than twice as long on Zen 5.
+/// [`AT_ONCE`] of these from place `AT_ONCE - n` on are a mask of the first `n` elements. All that are looked at are loaded, and those of
+/// the run chosen by it: loads by a mask, of AVX-512 as well, took more than twice as long on Zen 5.
 static FIRST: [u64; 2 * AT_ONCE] = {
     let mut first = [0; 2 * AT_ONCE];
     let mut i = 0;

@@ -153,8 +153,8 @@ fn ones(x: &Strided, axes: &[usize], of: &(dyn Fn(f64) -> f64 + Sync)) -> Option
 }
 
 /// What `of` makes of the columns of each slice, in the shape of what is kept: of complex numbers the sum of what it makes of their two
-/// parts, which are columns of their own. `None` where the axes are not next to each other in
-/// memory, where there are many short slices, and, about zero, of the innermost axis, for which [`squares_of_rows`] is.
+/// parts, which are columns of their own. `None` where the axes are not next to each other in memory, where there are many short slices,
+/// and, about zero, of the innermost axis, for which [`squares_of_rows`] is.
 ///
 /// Blocks are merged in pairs: the same on any number of threads.
 fn each(x: &Strided, axes: &[usize], about: About, of: &(dyn Fn(&Moments) -> Vec<f64> + Sync)) -> Option<Strided> {

@@ -38,7 +38,7 @@ impl Tensor {
     /// If an axis is out of range or given twice, or the correction is negative or not finite.
     pub fn var(&self, correction: f64, axes: impl Into<Axes>) -> Result<Tensor> {
         let call = trace::call("var", &[self]);
-        call.end(variance(self, correction, &axes.into(), false))
+        call.end(variance(self, correction, &axes.into(), false, real_of(self)))
     }
 
     /// The square root of the variance: [`Tensor::var`].
@@ -54,7 +54,7 @@ impl Tensor {
     /// As [`Tensor::var`].
     pub fn std(&self, correction: f64, axes: impl Into<Axes>) -> Result<Tensor> {
         let call = trace::call("std", &[self]);
-        call.end(root(self, variance(&accurate(self)?, correction, &axes.into(), false)?))
+        call.end(deviation(self, correction, &axes.into(), false))
     }
 
     /// The variance of the elements that are not NaN: [`Tensor::var`].
@@ -63,7 +63,7 @@ impl Tensor {
     /// As [`Tensor::var`].
     pub fn nanvar(&self, correction: f64, axes: impl Into<Axes>) -> Result<Tensor> {
         let call = trace::call("nanvar", &[self]);
-        call.end(variance(self, correction, &axes.into(), true))
+        call.end(variance(self, correction, &axes.into(), true, real_of(self)))
     }
 
     /// The standard deviation of the elements that are not NaN: [`Tensor::std`].
@@ -72,7 +72,7 @@ impl Tensor {
     /// As [`Tensor::var`].
     pub fn nanstd(&self, correction: f64, axes: impl Into<Axes>) -> Result<Tensor> {
         let call = trace::call("nanstd", &[self]);
-        call.end(root(self, variance(&accurate(self)?, correction, &axes.into(), true)?))
+        call.end(deviation(self, correction, &axes.into(), true))
     }
 
     /// The vector norm of order `ord` over some axes: `(Σ |x|^ord)^(1/ord)`; of order 0 the number of
@@ -134,9 +134,14 @@ fn accurate(x: &Tensor) -> Result<Tensor> {
     x.cast(if x.dtype().is_complex() { DType::Complex128 } else { DType::F64 })
 }
 
-fn root(x: &Tensor, variance: Tensor) -> Result<Tensor> {
-    let out = variance.sqrt()?.cast(x.dtype().to_inexact().real())?;
-    Ok(out)
+/// The dtype of variances and deviations.
+fn real_of(x: &Tensor) -> DType {
+    x.dtype().to_inexact().real()
+}
+
+/// The root of the variance, which is not rounded before.
+fn deviation(x: &Tensor, correction: f64, axes: &Axes, skip_nan: bool) -> Result<Tensor> {
+    variance(x, correction, axes, skip_nan, DType::F64)?.sqrt()?.cast(real_of(x))
 }
 
 /// The elements of a slice: stored ones, and another one so many times.
@@ -271,7 +276,8 @@ fn fold_present(
     })
 }
 
-fn variance(x: &Tensor, correction: f64, axes: &Axes, skip_nan: bool) -> Result<Tensor> {
+/// The variance, computed in `float64`, as `out`.
+fn variance(x: &Tensor, correction: f64, axes: &Axes, skip_nan: bool, out: DType) -> Result<Tensor> {
     if !(correction.is_finite() && correction >= 0.0) {
         let why = format!("{correction} is given, allowed are finite numbers from 0");
         return Err(error::invalid("correction", why));
@@ -284,17 +290,15 @@ fn variance(x: &Tensor, correction: f64, axes: &Axes, skip_nan: bool) -> Result<
         (false, None) => columns::variances(x, correction, &of)?,
     };
     if let Some(found) = found {
-        let found = found.cast(x.dtype().to_inexact().real())?;
+        let found = found.cast(out)?;
         return if axes.keeps() { found.expand_dims(&of) } else { Ok(found) };
     }
     if x.dtype().is_complex() {
         // |z − mean|² is the sum over both parts; a number with a NaN in one has it in both.
-        let out = x.dtype().real();
         let x = if skip_nan { super::nan::spread(x)? } else { x.clone() };
-        let part = |x: Tensor| variance(&x, correction, axes, skip_nan);
+        let part = |part: Tensor| variance(&part, correction, axes, skip_nan, DType::F64);
         return part(accurate(&x.real()?)?)?.add(&part(accurate(&x.imag()?)?)?)?.cast(out);
     }
-    let out = x.dtype().to_inexact();
     let slices = Slices::in_any_order(x, &of)?;
     let (found, empty) = match slices.fill().filter(|_| slices.fill_varies()) {
         Some(fill) => {
