@@ -1,11 +1,14 @@
 //! Which elements are *the same* as others: bit for bit, or both NaN. What is pruned and what equals a
 //! fill is decided here, so that −0 is not lost beside a fill of 0.
 
+use std::marker::PhantomData;
+
 use half::{bf16, f16};
 
 use crate::dtype::{DType, Element, c64, c128};
 use crate::groups::zip;
 use crate::registry::BinaryKernel;
+use crate::simd::{Loop, vectorised};
 use crate::with_dtype;
 
 trait Identity: Element {
@@ -51,10 +54,15 @@ complex!(c64, c128);
 /// The kernel that says of each pair whether its elements differ (output: bool).
 #[inline(never)] // its kernels are compiled here, not in each crate that asks
 pub fn differs(dtype: DType) -> BinaryKernel {
-    fn run<T: Identity>(a: &[u8], b: &[u8], out: &mut [u8]) {
-        zip::<T, bool>(a, b, out, T::differs);
+    struct Differ<'a, T>(&'a [u8], &'a [u8], &'a mut [u8], PhantomData<T>);
+    impl<T: Identity> Loop for Differ<'_, T> {
+        type Output = ();
+        #[inline(always)]
+        fn run(self) {
+            zip::<T, bool>(self.0, self.1, self.2, T::differs);
+        }
     }
-    with_dtype!(dtype, T => run::<T>)
+    with_dtype!(dtype, T => |a, b, out| vectorised(Differ::<T>(a, b, out, PhantomData)))
 }
 
 /// Whether every element of a block is neither NaN nor infinite.

@@ -67,6 +67,7 @@ pub enum Fault {
     FillsOfFirstRows,
     EditsUnshifted,
     ScansGoOn,
+    FirstUnmarked,
 }
 
 #[cfg(feature = "planted-faults")]
@@ -79,7 +80,7 @@ mod switch {
 
     impl Fault {
         /// Every fault.
-        pub const ALL: [Fault; 60] = [
+        pub const ALL: [Fault; 61] = [
             Fault::UnaryKeepsFill,
             Fault::BinaryFillOfLeft,
             Fault::DuplicatesDropped,
@@ -140,6 +141,7 @@ mod switch {
             Fault::FillsOfFirstRows,
             Fault::EditsUnshifted,
             Fault::ScansGoOn,
+            Fault::FirstUnmarked,
         ];
     }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use openwork_ops::structure::gather::{scatter_offsets, scatter_to_rows};
 use openwork_ops::structure::keys::{KeyLayout, Order, order_of};
 use openwork_ops::structure::{Index, IndexSlice, IndexVec};
-use openwork_ops::{DType, ReduceOp, identity, with_index};
+use openwork_ops::{DType, Element, ReduceOp, identity, with_index};
 
 use crate::base::buffer::{BYTES, Buffer, zeroed_vec};
 use crate::base::error::{self, Result};
@@ -20,6 +20,7 @@ use crate::base::trace::{self, Work, raise};
 use crate::base::{memory, parallel, shape};
 use crate::engine::blocks::{self, Kernel, Source};
 use crate::engine::recompress::{self, listed, listed_across, recompressed, recompressed_and_swapped, regrouped};
+pub(crate) use crate::engine::sparsify::from_strided;
 use crate::engine::transpose::swap_compressed;
 use crate::engine::unblock::unblocked;
 use crate::engine::{distribute, fold};
@@ -438,66 +439,6 @@ pub(crate) fn to_strided(s: &Sparse, background: &Strided) -> Result<Strided> {
     Ok(Strided::new(buffer, dtype, s.shape.clone()))
 }
 
-/// An array seen along the dimensions of a level structure: whole axes, quotients and remainders.
-fn view_along(x: &Strided, dims: &[Dim]) -> Strided {
-    let shape = dims.iter().map(|d| d.size).collect();
-    let strides = dims.iter().map(|d| x.strides[d.axis] * d.step() as isize).collect();
-    Strided { shape, strides, ..x.clone() }
-}
-
-/// Stores what differs from the fill (bit for bit, NaN like NaN); with an undefined fill, everything.
-pub(crate) fn from_strided(x: &Strided, spec: &LevelSpec, fill: Fill) -> Result<Sparse> {
-    raise(Work::Engine);
-    let dims = spec.resolve(&x.shape)?;
-    let level_dims = spec.level_dims();
-    let view = view_along(x, &dims).to_contiguous()?.into_owned();
-    let block = shape::product(view.shape[level_dims..].iter().copied());
-    // Without elements there is nothing to store, however many rows.
-    let rows = if view.len() == 0 { 0 } else { crate::base::strided::count(&view.shape[..level_dims]) };
-    let kept: Vec<u64> = match fill.spread(&x.shape) {
-        None => {
-            let instead = "give a fill, or choose a layout with value axes";
-            memory::room(&x.shape, "an index of every element", &[rows], 8 * (level_dims + 2), instead)?;
-            (0..rows as u64).collect()
-        }
-        Some(values) => {
-            let values = view_along(&values, &dims);
-            let sources = [Source::values(&view), Source::values(&values)];
-            let mask =
-                blocks::run(view.len(), &sources, x.dtype, DType::Bool, Kernel::Binary(identity::differs(x.dtype)))?;
-            let mask = mask.bytes();
-            match block {
-                1 => places(rows, |r| mask[r] != 0),
-                _ => places(rows, |r| mask[r * block..(r + 1) * block].iter().any(|&m| m != 0)),
-            }
-        }
-    };
-    let (layout, words) = unravel(&kept, &view.shape[..level_dims]);
-    let keys = SortedKeys::new(&layout, &words);
-    let pattern = build::build(&spec.levels, dims, &keys)?;
-    let mut shape = vec![rows];
-    shape.extend(&view.shape[level_dims..]);
-    let values = gather_values(&view.reshape(&shape)?, &IndexVec::U64(kept))?;
-    Ok(Sparse { shape: x.shape.clone(), pattern: Arc::new(pattern), values, fill })
-}
-
-/// The numbers below `n` for which something holds. It is asked twice.
-pub(crate) fn places(n: usize, holds: impl Fn(usize) -> bool + Sync) -> Vec<u64> {
-    let counts = parallel::map_chunks(n, parallel::GRAIN, &|chunk| chunk.filter(|&i| holds(i)).count());
-    let ends: Vec<usize> = counts.iter().scan(0, |end, n| Some(std::mem::replace(end, *end + n) + n)).collect();
-    let mut out = zeroed_vec::<u64>(ends.last().copied().unwrap_or(0));
-    parallel::for_pieces_mut(&mut out, &ends, &|chunk, out| {
-        let mut at = 0;
-        for i in chunk * parallel::GRAIN..n.min((chunk + 1) * parallel::GRAIN) {
-            // Each is written, and the next one over it if it is not meant: a branch would be a guess.
-            let Some(place) = out.get_mut(at) else { return };
-            *place = i as u64;
-            at += usize::from(holds(i));
-        }
-    });
-    out
-}
-
 /// Keys of C-order positions in a dense space.
 pub(crate) fn unravel(positions: &[u64], shape: &[usize]) -> (KeyLayout, Vec<Vec<u64>>) {
     let layout = KeyLayout::new(shape);
@@ -585,8 +526,15 @@ pub(crate) fn prune(s: &Sparse) -> Result<Sparse> {
     let differs = Kernel::Binary(not_equal.unwrap_or(identity::differs(s.dtype())));
     let mask = blocks::run(s.nse(), &sources, s.dtype(), DType::Bool, differs)?;
     let (mask, block) = (mask.bytes(), s.pattern.block());
-    let any = |p: usize| mask[p * block..(p + 1) * block].iter().any(|&m| m != 0);
-    let keep: Vec<bool> = (0..s.pattern.positions).map(any).collect();
+    if block == 1 {
+        return retain_rows(&s, bool::from_bytes(mask));
+    }
+    let mut keep = vec![false; s.pattern.positions];
+    parallel::for_chunks_mut(&mut keep, 1, parallel::GRAIN, &|start, keep| {
+        for (keep, p) in keep.iter_mut().zip(start..) {
+            *keep = mask[p * block..(p + 1) * block].contains(&1);
+        }
+    });
     retain_rows(&s, &keep)
 }
 

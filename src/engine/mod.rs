@@ -8,6 +8,7 @@ pub(crate) mod join;
 pub(crate) mod sides;
 pub(crate) mod recompress;
 pub(crate) mod slices;
+pub(crate) mod sparsify;
 pub(crate) mod splice;
 pub(crate) mod transpose;
 pub(crate) mod unblock;

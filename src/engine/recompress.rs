@@ -6,7 +6,7 @@ use std::sync::Arc;
 use openwork_ops::structure::Index;
 use openwork_ops::with_index;
 
-use crate::engine::transpose::swap_compressed;
+use crate::engine::transpose::{COMPRESSED, swap_compressed};
 use crate::levels::build;
 use crate::levels::fibres::{self, spread};
 use crate::levels::indices::{Indices, needs_64_bits};
@@ -14,8 +14,6 @@ use crate::levels::layout::LevelSpec;
 use crate::levels::level::{Level, LevelKind};
 use crate::levels::pattern::{Dim, Part, Pattern};
 use crate::tensor::Sparse;
-
-const COMPRESSED: [LevelKind; 2] = [LevelKind::Dense, LevelKind::Sparse { rank: 1 }];
 
 /// The levels of compressed rows over the dimensions of a matrix that is stored by sorted coordinates or listed rows, unless rows are
 /// many beside so many positions: what is quick by rows is then best done with them.
@@ -101,15 +99,17 @@ pub(super) fn recompressed(s: &Sparse, kinds: &[LevelKind], dims: &[Dim]) -> Opt
     Some(Sparse { pattern: Arc::new(pattern), ..s.clone() })
 }
 
-/// A canonical matrix of compressed rows by sorted coordinates, or with those rows listed that store something; `None` of anything
-/// else.
+/// A canonical tensor of compressed rows by sorted coordinates, or of a matrix with those rows listed that store something; `None` of
+/// anything else.
 ///
-/// Cost: O(rows), and a coordinate for each element of sorted ones.
+/// Cost: O(rows), and for each axis of rows a coordinate for each element of sorted ones.
 pub(super) fn listed(s: &Sparse, kinds: &[LevelKind], dims: &[Dim]) -> Option<Sparse> {
     let from = &*s.pattern;
-    let [Level::Dense, Level::Sparse { pointers: Some(pointers), indices, .. }] = &from.levels[..] else { return None };
+    let (last, above) = from.levels.split_last()?;
+    let Level::Sparse { pointers: Some(pointers), indices, .. } = last else { return None };
     let [columns] = &indices[..] else { return None };
-    if from.dims != dims || from.level_dims != 2 {
+    let is_compressed = above.iter().all(|level| matches!(level, Level::Dense));
+    if from.dims != dims || from.level_dims != from.levels.len() || !is_compressed {
         return None;
     }
     let wide = needs_64_bits(from.positions, dims.iter().map(|d| d.size));
@@ -117,11 +117,21 @@ pub(super) fn listed(s: &Sparse, kinds: &[LevelKind], dims: &[Dim]) -> Option<Sp
     let (pointers, columns) = (of_width(pointers)?, of_width(columns)?);
     let of_rows = |indices, pointers| Level::Sparse { pointers, indices, ordered: true, unique: true };
     let levels = match kinds {
-        [LevelKind::Sparse { rank: 2 }] => {
-            let rows = with_index!(pointers.as_slice(), ends => spread(ends, from.positions, &Index::new));
-            vec![of_rows(vec![rows, columns], None)]
+        [LevelKind::Sparse { rank }] if *rank == from.level_dims => {
+            let mut indices = vec![columns];
+            // How many rows there are for one step along an axis.
+            let mut step = 1;
+            for dim in dims[..above.len()].iter().rev() {
+                let along = with_index!(pointers.as_slice(), ends => {
+                    spread(ends, from.positions, &|row| Index::new(row / step % dim.size))
+                });
+                indices.push(along);
+                step *= dim.size;
+            }
+            indices.reverse();
+            vec![of_rows(indices, None)]
         }
-        [LevelKind::Sparse { rank: 1 }, LevelKind::Sparse { rank: 1 }] => {
+        [LevelKind::Sparse { rank: 1 }, LevelKind::Sparse { rank: 1 }] if above.len() == 1 => {
             let (rows, ends) = with_index!(pointers.as_slice(), ends => not_empty(ends));
             vec![of_rows(vec![rows], None), of_rows(vec![columns], Some(ends))]
         }

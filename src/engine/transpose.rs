@@ -22,12 +22,14 @@ const PART: usize = 1 << 17;
 /// Parts of a matrix for each thread: rows and columns are cut by what they store, where that is known.
 const PARTS_A_THREAD: usize = 2;
 
+/// The levels of compressed rows, or columns.
+pub(super) const COMPRESSED: [LevelKind; 2] = [LevelKind::Dense, LevelKind::Sparse { rank: 1 }];
+
 /// The other order of levels of a canonical CSR or CSC matrix; `None` for anything else.
 ///
 /// Cost: O(nse + rows + columns). One or two words of 32 bits and a value per element beside the result, where rows jump across the
 /// columns.
 pub(crate) fn swap_compressed(s: &Sparse, kinds: &[LevelKind], dims: &[Dim]) -> Option<Sparse> {
-    const COMPRESSED: [LevelKind; 2] = [LevelKind::Dense, LevelKind::Sparse { rank: 1 }];
     let from = &s.pattern;
     let [Level::Dense, Level::Sparse { pointers: Some(pointers), indices, .. }] = &from.levels[..] else { return None };
     let is_swap = kinds == COMPRESSED

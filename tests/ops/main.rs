@@ -47,6 +47,7 @@ mod scans;
 mod short_axes;
 mod sides;
 mod small_blocks;
+mod sparsify;
 #[cfg(feature = "faer")]
 mod spectra;
 mod stretches;

@@ -1,5 +1,7 @@
 //! Integers divided, several at a time: as floats, whose quotients are put right by their remainders.
 
+use std::marker::PhantomData;
+
 use super::element::FloorDiv;
 use crate::dtype::Element;
 use crate::groups::{Parts, each, part};
@@ -8,15 +10,15 @@ use crate::simd::{Loop, vectorised};
 /// Elements that are divided at a time.
 const AT_ONCE: usize = 256;
 
-/// 64-bit integers below this magnitude, and their quotients, become floats and come back exactly by adding [`SHIFT`], and a
-/// quotient made by a reciprocal is less than a half away.
+/// 64-bit integers below this magnitude, and their quotients, become floats and come back exactly by adding [`Real::SHIFT`], and
+/// a quotient made by a reciprocal is less than a half away.
 const BITS: u32 = 50;
-/// 1.5 · 2⁵², beside which the lowest bit of a float counts ones.
-const SHIFT: f64 = (3u64 << 51) as f64;
 
 /// An integer that is divided in lanes of 32 or 64 bits, which may be its own.
 pub(super) trait Whole: Element + FloorDiv {
-    type Lane: Lane;
+    /// What quotients are computed in: of what has 16 bits at most `f32`, which holds it and twice as many lanes.
+    type Real: Real;
+    type Lane: Lane<Self::Real>;
     /// Elements as lanes: they themselves, or in the room for them.
     fn lanes<'a>(elements: &'a [Self], room: &'a mut [Self::Lane]) -> &'a [Self::Lane];
     /// Where lanes are to be written: where they belong, or the room for them.
@@ -28,6 +30,7 @@ pub(super) trait Whole: Element + FloorDiv {
 macro_rules! own_lanes {
     ($($ty:ty),+) => {$(
         impl Whole for $ty {
+            type Real = f64;
             type Lane = $ty;
             #[inline(always)]
             fn lanes<'a>(elements: &'a [$ty], _: &'a mut [$ty]) -> &'a [$ty] {
@@ -45,8 +48,9 @@ macro_rules! own_lanes {
 own_lanes!(i32, i64);
 
 macro_rules! wider_lanes {
-    ($($ty:ty as $lane:ty: $wide:expr;)+) => {$(
+    ($($ty:ty as $lane:ty, $real:ty: $wide:expr;)+) => {$(
         impl Whole for $ty {
+            type Real = $real;
             type Lane = $lane;
             #[inline(always)]
             fn lanes<'a>(elements: &'a [$ty], room: &'a mut [$lane]) -> &'a [$lane] {
@@ -65,9 +69,10 @@ macro_rules! wider_lanes {
     )+};
 }
 wider_lanes! {
-    i8 as i32: i32::from; i16 as i32: i32::from; u8 as i32: i32::from; u16 as i32: i32::from; u32 as i64: i64::from;
+    i8 as i32, f32: i32::from; i16 as i32, f32: i32::from; u8 as i32, f32: i32::from; u16 as i32, f32: i32::from;
+    u32 as i64, f64: i64::from;
     // What has no place there is as large as can be: none that can be divided so.
-    u64 as i64: |x: u64| x.min(i64::MAX as u64) as i64;
+    u64 as i64, f64: |x: u64| x.min(i64::MAX as u64) as i64;
 }
 
 /// The quotients rounded down.
@@ -90,7 +95,7 @@ fn divide<T: Whole>(a: &[u8], b: &[u8], out: &mut [u8], (one, rest): (fn(T, T) -
         let (a, b) = (all.part(i * AT_ONCE, n), part(b, i * AT_ONCE, n));
         let (dividends, divisors) = (T::lanes(a, &mut room_of_a[..n]), T::lanes(b, &mut room_of_b[..b.len()]));
         let found = T::place(out, &mut room[..n]);
-        if vectorised(Floor { dividends, divisors, rest, found }) {
+        if vectorised(Floor::<T::Real, _> { dividends, divisors, rest, found, real: PhantomData }) {
             T::take(out, &room[..n]);
         } else {
             each(a, b, out, one);
@@ -98,12 +103,24 @@ fn divide<T: Whole>(a: &[u8], b: &[u8], out: &mut [u8], (one, rest): (fn(T, T) -
     }
 }
 
-/// What lanes are of.
-pub(super) trait Lane: Copy + Default + Eq {
+/// A float that counts integers.
+pub(super) trait Real: num_traits::Float {
+    /// One and a half times the number beside which the lowest bit counts ones.
+    const SHIFT: Self;
+}
+impl Real for f32 {
+    const SHIFT: f32 = (3u32 << 22) as f32;
+}
+impl Real for f64 {
+    const SHIFT: f64 = (3u64 << 51) as f64;
+}
+
+/// What lanes are of, and the float that they become.
+pub(super) trait Lane<R>: Copy + Default + Eq {
     /// Exactly, if it is not large.
-    fn float(self) -> f64;
-    /// The integer that a float counts beside [`SHIFT`].
-    fn counted(shifted: f64) -> Self;
+    fn real(self) -> R;
+    /// The integer that a float counts beside [`Real::SHIFT`].
+    fn counted(shifted: R) -> Self;
     /// The quotient and the remainder that belong to the nearest integer, or to the one beside it, as those of the quotient rounded
     /// down.
     fn settled(self, by: Self, nearest: Self) -> (Self, Self);
@@ -112,14 +129,14 @@ pub(super) trait Lane: Copy + Default + Eq {
 }
 
 macro_rules! lane {
-    ($ty:ty: $float:expr, $counted:expr, $extent:expr) => {
-        impl Lane for $ty {
+    ($ty:ty, $real:ty: $of:expr, $counted:expr, $extent:expr) => {
+        impl Lane<$real> for $ty {
             #[inline(always)]
-            fn float(self) -> f64 {
-                $float(self)
+            fn real(self) -> $real {
+                $of(self)
             }
             #[inline(always)]
-            fn counted(shifted: f64) -> $ty {
+            fn counted(shifted: $real) -> $ty {
                 $counted(shifted.to_bits())
             }
             #[inline(always)]
@@ -135,33 +152,36 @@ macro_rules! lane {
         }
     };
 }
-lane!(i32: f64::from, |bits| bits as i32, |_, _| 0);
+// What comes from 16 bits at most: nearest integers of quotients are below 2¹⁷, and wrong by 2⁻⁶ before they are rounded.
+lane!(i32, f32: |x| x as f32, |bits: u32| bits.wrapping_sub(f32::SHIFT.to_bits()) as i32, |_, _| 0);
+lane!(i32, f64: f64::from, |bits| bits as i32, |_, _| 0);
 lane! {
-    i64: |x: i64| f64::from_bits(SHIFT.to_bits().wrapping_add(x as u64)) - SHIFT,
-    |bits: u64| bits.wrapping_sub(SHIFT.to_bits()) as i64,
+    i64, f64: |x: i64| f64::from_bits(f64::SHIFT.to_bits().wrapping_add(x as u64)) - f64::SHIFT,
+    |bits: u64| bits.wrapping_sub(f64::SHIFT.to_bits()) as i64,
     |a: i64, b: i64| (((a ^ (a >> 63)) | (b ^ (b >> 63))) >> BITS) as u64
 }
 
-struct Floor<'a, L> {
+struct Floor<'a, R, L> {
     dividends: &'a [L],
     /// As many, or one.
     divisors: &'a [L],
     /// Whether remainders are wanted.
     rest: bool,
     found: &'a mut [L],
+    real: PhantomData<R>,
 }
 
-impl<L: Lane> Loop for Floor<'_, L> {
+impl<R: Real, L: Lane<R>> Loop for Floor<'_, R, L> {
     /// Whether all elements were such as can be divided so: else what was written does not count.
     type Output = bool;
 
     #[inline(always)]
     fn run(self) -> bool {
-        let Floor { dividends, divisors, rest, found } = self;
+        let Floor { dividends, divisors, rest, found, .. } = self;
         let Some(&first) = divisors.first() else { return true };
         let mut differ = false;
         divisors.iter().for_each(|&by| differ |= by != first);
-        let reciprocal = 1.0 / first.float();
+        let reciprocal = R::one() / first.real();
         let divisors = if differ { divisors } else { &[first] };
         // Each a loop of its own.
         match (differ, rest) {
@@ -174,11 +194,11 @@ impl<L: Lane> Loop for Floor<'_, L> {
 }
 
 #[inline(always)]
-fn divided<L: Lane>(
+fn divided<R: Real, L: Lane<R>>(
     dividends: &[L],
     divisors: &[L],
     found: &mut [L],
-    quotient: impl Fn(f64, f64) -> f64,
+    quotient: impl Fn(R, R) -> R,
     of: impl Fn(L, L) -> L,
 ) -> bool {
     let (mut large, mut zeros) = (0, false);
@@ -186,7 +206,7 @@ fn divided<L: Lane>(
         large |= a.extent(b);
         zeros |= b == L::default();
         // What is left by the nearest integer, or by the one beside it, is less than the divisor.
-        let nearest = L::counted(quotient(a.float(), b.float()) + SHIFT);
+        let nearest = L::counted(quotient(a.real(), b.real()) + R::SHIFT);
         let (quotient, rest) = a.settled(b, nearest);
         of(quotient, rest)
     });

@@ -223,7 +223,7 @@ impl<I: Index> Marks<I> {
 }
 
 /// The bits of a word that are set, from the lowest on.
-struct Bits(u64);
+pub(super) struct Bits(pub(super) u64);
 
 impl Iterator for Bits {
     type Item = usize;

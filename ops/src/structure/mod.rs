@@ -10,6 +10,7 @@ pub mod common;
 pub mod gather;
 pub mod index;
 pub mod keys;
+pub mod marked;
 pub mod merge;
 pub mod sort;
 pub mod tally;

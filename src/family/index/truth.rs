@@ -12,6 +12,7 @@ use crate::base::strided::{Strided, c_strides, dense_len};
 use crate::base::trace::{Work, raise};
 use crate::engine::convert;
 use crate::engine::convert::cast_sparse;
+use crate::engine::sparsify::Marks;
 use crate::levels::layout::{Layout, LevelSpec};
 use crate::tensor::trace;
 use crate::tensor::{Sparse, Storage, Tensor};
@@ -112,7 +113,7 @@ impl Found {
     fn of_strided(x: &Strided) -> Result<Found> {
         let truth = x.cast(DType::Bool);
         let mask = truth.dense_bytes()?;
-        Ok(Found::Places(convert::places(mask.len(), |i| mask[i] != 0)))
+        Ok(Found::Places(Marks::of_bytes(&mask).places()))
     }
 
     fn len(&self) -> usize {
