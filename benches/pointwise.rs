@@ -4,7 +4,8 @@
 
 use std::hint::black_box;
 
-use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use criterion::measurement::WallTime;
+use criterion::{BenchmarkGroup, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use openwork::{BinaryOp, DType, Index, Layout, Tensor, UnaryOp, c128, f16};
 
 const ROWS: usize = 1 << 16;
@@ -302,7 +303,38 @@ fn convert(c: &mut Criterion) {
     group.throughput(Throughput::Elements(csr.nse() as u64));
     group.bench_function("coo_to_csr", |b| b.iter(|| black_box(&coo).to_layout(Layout::Csr)));
     group.bench_function("csr_to_csc", |b| b.iter(|| black_box(&csr).to_layout(Layout::Csc)));
+    arrays_to_rows(&mut group);
     group.finish();
+}
+
+/// Arrays in compressed rows, beside the loop that one writes first: it appends what is not zero.
+fn arrays_to_rows(group: &mut BenchmarkGroup<'_, WallTime>) {
+    const N: usize = 2000;
+    for density in [0.01, 0.1, 0.5] {
+        let x = Tensor::random([N, N], density, 0.0, Layout::Csr, 1).and_then(|x| x.to_dense()).expect("an array");
+        let elements = x.to_vec::<f64>().expect("floats");
+        let appended = |elements: &[f64]| {
+            let (mut ends, mut columns, mut values) = (vec![0u32], Vec::new(), Vec::new());
+            for row in elements.chunks_exact(N) {
+                for (column, &v) in (0u32..).zip(row) {
+                    if v.to_bits() != 0 {
+                        columns.push(column);
+                        values.push(v);
+                    }
+                }
+                ends.push(values.len() as u32);
+            }
+            (ends, columns, values)
+        };
+        let csr = x.to_sparse(Layout::Csr, 0.0).expect("a matrix");
+        assert_eq!(csr.stored_values().to_vec::<f64>().expect("floats"), appended(&elements).2);
+        group.throughput(Throughput::Elements((N * N) as u64));
+        let name = format!("{density} of {N} x {N}");
+        group.bench_function(format!("array_to_csr/{name}"), |b| b.iter(|| black_box(&x).to_sparse(Layout::Csr, 0.0)));
+        group.bench_function(format!("array_to_csr/loop/{name}"), |b| b.iter(|| appended(black_box(&elements))));
+        group.bench_function(format!("array_to_coo/{name}"), |b| b.iter(|| black_box(&x).to_sparse(Layout::Coo, 0.0)));
+        group.bench_function(format!("array_to_csc/{name}"), |b| b.iter(|| black_box(&x).to_sparse(Layout::Csc, 0.0)));
+    }
 }
 
 /// Columns by rows and shapes, beside the textbook's counting sort of the same elements on one thread.
@@ -428,6 +460,15 @@ fn arrays(c: &mut Criterion) {
     same(whole.floor_divide(7).expect("integers"), divided(&whole).expect("integers"));
     group.bench_function("floor_divide", |b| b.iter(|| black_box(&whole).floor_divide(7)));
     group.bench_function("floor_divide/loop", |b| b.iter(|| divided(black_box(&whole))));
+    let bytes = whole.cast(DType::U8).expect("a cast");
+    let divided = |x: &Tensor, by: &Tensor| {
+        let by = by.to_vec::<u8>()?[0];
+        x.map(|i: u8| i / by)
+    };
+    let seven = Tensor::from_vec([1], vec![7u8]).expect("one element");
+    same(bytes.floor_divide(&seven).expect("integers"), divided(&bytes, &seven).expect("integers"));
+    group.bench_function("floor_divide, bytes", |b| b.iter(|| black_box(&bytes).floor_divide(&seven)));
+    group.bench_function("floor_divide, bytes/loop", |b| b.iter(|| divided(black_box(&bytes), black_box(&seven))));
     let left = |x: &Tensor| x.map(|i: i64| i.rem_euclid(7));
     same(whole.remainder(7).expect("integers"), left(&whole).expect("integers"));
     group.bench_function("remainder", |b| b.iter(|| black_box(&whole).remainder(7)));

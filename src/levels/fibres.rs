@@ -113,18 +113,34 @@ pub(crate) fn grouped<I: Index>(columns: &[Indices], n: usize, ranks: &[usize]) 
 
 /// For each of `n` elements what there is `of` the row that it is in, of rows that end where pointers say.
 pub(crate) fn spread<I: Index>(pointers: &[I], n: usize, of: &(dyn Fn(usize) -> I + Sync)) -> Indices {
-    let first = pointers[0].get();
     let mut out = Scratch::<I>::any(n);
-    parallel::for_chunks_mut(&mut out, 1, GRAIN, &|start, out| {
-        let (mut at, end) = (start, start + out.len());
-        let mut row = pointers.partition_point(|p| p.get() - first <= start) - 1;
-        while at < end {
-            let until = (pointers[row + 1].get() - first).min(end);
-            if until > at {
-                out[at - start..until - start].fill(of(row));
-            }
-            (at, row) = (until, row + 1);
-        }
-    });
+    // Where most rows are empty, that one is can be foreseen.
+    let write = if pointers.len() / 2 > n { spread_from::<I, true> } else { spread_from::<I, false> };
+    parallel::for_chunks_mut(&mut out, 1, GRAIN, &|start, out| write(pointers, start, of, out));
     out.into()
+}
+
+/// The same of the elements from `start` on.
+fn spread_from<I: Index, const ASK_IF_EMPTY: bool>(
+    pointers: &[I],
+    start: usize,
+    of: &(dyn Fn(usize) -> I + Sync),
+    out: &mut [I],
+) {
+    /// For a short row as many are written, and the next row's over what is too many: how long it is would be a guess.
+    const SHORT: usize = 8;
+    let (first, end) = (pointers[0].get(), start + out.len());
+    let mut at = start;
+    let mut row = pointers.partition_point(|p| p.get() - first <= start) - 1;
+    while at < end {
+        let until = (pointers[row + 1].get() - first).min(end);
+        if !ASK_IF_EMPTY || until > at {
+            let rest = &mut out[at - start..];
+            match rest.first_chunk_mut::<SHORT>() {
+                Some(short) if until - at <= SHORT => short.fill(of(row)),
+                _ => rest[..until - at].fill(of(row)),
+            }
+        }
+        (at, row) = (until, row + 1);
+    }
 }

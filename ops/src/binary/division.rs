@@ -1,7 +1,5 @@
 //! Integers divided, several at a time: as floats, whose quotients are put right by their remainders.
 
-use std::marker::PhantomData;
-
 use super::element::FloorDiv;
 use crate::dtype::Element;
 use crate::groups::{Parts, each, part};
@@ -93,11 +91,8 @@ fn divide<T: Whole>(a: &[u8], b: &[u8], out: &mut [u8], (one, rest): (fn(T, T) -
     for (i, out) in out.chunks_mut(AT_ONCE).enumerate() {
         let n = out.len();
         let (a, b) = (all.part(i * AT_ONCE, n), part(b, i * AT_ONCE, n));
-        let (dividends, divisors) = (T::lanes(a, &mut room_of_a[..n]), T::lanes(b, &mut room_of_b[..b.len()]));
-        let found = T::place(out, &mut room[..n]);
-        if vectorised(Floor::<T::Real, _> { dividends, divisors, rest, found, real: PhantomData }) {
-            T::take(out, &room[..n]);
-        } else {
+        let rooms = [&mut room_of_a[..n], &mut room_of_b[..b.len()], &mut room[..n]];
+        if !vectorised(Floor { a, b, rest, out: &mut *out, rooms }) {
             each(a, b, out, one);
         }
     }
@@ -161,35 +156,44 @@ lane! {
     |a: i64, b: i64| (((a ^ (a >> 63)) | (b ^ (b >> 63))) >> BITS) as u64
 }
 
-struct Floor<'a, R, L> {
-    dividends: &'a [L],
+struct Floor<'a, T: Whole> {
+    a: &'a [T],
     /// As many, or one.
-    divisors: &'a [L],
+    b: &'a [T],
     /// Whether remainders are wanted.
     rest: bool,
-    found: &'a mut [L],
-    real: PhantomData<R>,
+    out: &'a mut [T],
+    /// For lanes of each.
+    rooms: [&'a mut [T::Lane]; 3],
 }
 
-impl<R: Real, L: Lane<R>> Loop for Floor<'_, R, L> {
+impl<T: Whole> Loop for Floor<'_, T> {
     /// Whether all elements were such as can be divided so: else what was written does not count.
     type Output = bool;
 
     #[inline(always)]
     fn run(self) -> bool {
-        let Floor { dividends, divisors, rest, found, .. } = self;
-        let Some(&first) = divisors.first() else { return true };
-        let mut differ = false;
-        divisors.iter().for_each(|&by| differ |= by != first);
-        let reciprocal = R::one() / first.real();
-        let divisors = if differ { divisors } else { &[first] };
-        // Each a loop of its own.
-        match (differ, rest) {
-            (true, true) => divided(dividends, divisors, found, |a, b| a / b, |_, rest| rest),
-            (true, false) => divided(dividends, divisors, found, |a, b| a / b, |quotient, _| quotient),
-            (false, true) => divided(dividends, divisors, found, |a, _| a * reciprocal, |_, rest| rest),
-            (false, false) => divided(dividends, divisors, found, |a, _| a * reciprocal, |quotient, _| quotient),
-        }
+        let Floor { a, b, rest, out, rooms: [of_a, of_b, room] } = self;
+        let (dividends, divisors) = (T::lanes(a, of_a), T::lanes(b, of_b));
+        let is_done = divide_lanes::<T::Real, _>(dividends, divisors, rest, T::place(out, room));
+        T::take(out, room);
+        is_done
+    }
+}
+
+#[inline(always)]
+fn divide_lanes<R: Real, L: Lane<R>>(dividends: &[L], divisors: &[L], rest: bool, found: &mut [L]) -> bool {
+    let Some(&first) = divisors.first() else { return true };
+    let mut differ = false;
+    divisors.iter().for_each(|&by| differ |= by != first);
+    let reciprocal = R::one() / first.real();
+    let divisors = if differ { divisors } else { &[first] };
+    // Each a loop of its own.
+    match (differ, rest) {
+        (true, true) => divided(dividends, divisors, found, |a, b| a / b, |_, rest| rest),
+        (true, false) => divided(dividends, divisors, found, |a, b| a / b, |quotient, _| quotient),
+        (false, true) => divided(dividends, divisors, found, |a, _| a * reciprocal, |_, rest| rest),
+        (false, false) => divided(dividends, divisors, found, |a, _| a * reciprocal, |quotient, _| quotient),
     }
 }
 
