@@ -235,6 +235,13 @@ impl Done {
         Sign(self)
     }
 
+    /// Waits so long for the sign at most, and says whether it was given.
+    pub(crate) fn within(&self, time: Duration) -> bool {
+        let is_done = self.is_done.lock().unwrap_or_else(PoisonError::into_inner);
+        let waiting = |is_done: &mut bool| !*is_done;
+        *self.changed.wait_timeout_while(is_done, time, waiting).unwrap_or_else(PoisonError::into_inner).0
+    }
+
     /// Waits for the sign, and asks meanwhile whether the work is still wanted: if not, those who work are told.
     pub(crate) fn wait(&self) {
         let running = RUNNING.with_borrow(Clone::clone);

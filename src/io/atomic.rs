@@ -6,9 +6,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
 use std::time::Duration;
 
 use crate::base::error::{ErrorKind, Result};
+use crate::base::interrupt::Done;
 
 mod folder;
 
@@ -41,7 +43,7 @@ fn replace(path: &Path, body: impl FnOnce(&mut File) -> io::Result<()>) -> io::R
     }
     remove_abandoned(&target);
     let (temporary, mut file) = create_beside(&target, old.as_ref())?;
-    let written = body(&mut file)
+    let written = on_its_way(&temporary.path, || body(&mut file))
         .and_then(|()| old.map_or(Ok(()), |old| file.set_permissions(old.permissions())))
         .and_then(|()| file.sync_all());
     // The lock goes with the file, so this comes first: nobody takes it for an abandoned one.
@@ -54,6 +56,35 @@ fn replace(path: &Path, body: impl FnOnce(&mut File) -> io::Result<()>) -> io::R
     drop(file);
     sync_folder(&target);
     Ok(())
+}
+
+/// Bytes of a file that go to the disk together while the rest is written.
+const TOGETHER: u64 = 64 << 20;
+
+/// Runs `body`, which writes a file, and sends what it has written to the disk meanwhile, where that is much: disk and processor then
+/// work beside each other, and the sync at the end has little left to wait for.
+fn on_its_way<R>(path: &Path, body: impl FnOnce() -> R) -> R {
+    /// How often a thread looks how much there is.
+    const LOOK: Duration = Duration::from_millis(5);
+    let done = Done::default();
+    let send = || {
+        // What fails here fails once more at the end, where it is told.
+        let Ok(file) = OpenOptions::new().write(true).open(path) else { return };
+        let mut sent = 0;
+        while !done.within(LOOK) {
+            let written = file.metadata().map_or(0, |data| data.len());
+            if written >= sent + TOGETHER {
+                let _ = file.sync_data();
+                sent = written;
+            }
+        }
+    };
+    thread::scope(|scope| {
+        // Without another thread all goes to the disk at the end.
+        let _helper = thread::Builder::new().spawn_scoped(scope, send);
+        let _sign = done.when_dropped();
+        body()
+    })
 }
 
 /// A file that is being written, among those of this process until it is dropped.
@@ -74,7 +105,7 @@ impl Temporary {
 impl Drop for Temporary {
     fn drop(&mut self) {
         writing().retain(|path| *path != self.path);
-        if std::thread::panicking() {
+        if thread::panicking() {
             // Given up half way: nobody else would remove it.
             remove(&self.path);
         }
@@ -195,6 +226,22 @@ mod tests {
     use std::io::Write;
 
     use super::*;
+
+    #[test]
+    fn what_is_sent_to_the_disk_early_is_whole_and_a_panic_ends_it() {
+        let folder = std::env::temp_dir().join(format!("openwork-atomic-early-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("file");
+        let part: Vec<u8> = (0..1 << 20).map(|i: u32| (i.wrapping_mul(0x9e37_79b9) >> 24) as u8).collect();
+        let parts = 2 * TOGETHER as usize / part.len() + 1;
+        write(&path, |file| (0..parts).try_for_each(|_| file.write_all(&part))).unwrap();
+        assert!(fs::read(&path).unwrap().chunks(part.len()).eq((0..parts).map(|_| &part[..])));
+        let caught = std::panic::catch_unwind(|| write(&path, |_| panic!("half way")));
+        assert!(caught.is_err());
+        assert_eq!(fs::metadata(&path).unwrap().len(), (parts * part.len()) as u64);
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "nothing else is left behind");
+        fs::remove_dir_all(&folder).unwrap();
+    }
 
     #[test]
     fn a_failed_write_leaves_the_old_file() {
