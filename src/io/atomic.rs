@@ -24,10 +24,15 @@ pub(crate) use folder::write_folder;
 /// [`ErrorKind::Io`] with `path`, whatever `body` or the file system says; the old file is then as it was, and the new
 /// one gone.
 pub(crate) fn write(path: &Path, body: impl FnOnce(&mut File) -> io::Result<()>) -> Result<()> {
-    replace(path, body).map_err(|source| ErrorKind::Io { path: path.to_owned(), source }.into())
+    write_about(path, 0, body)
 }
 
-fn replace(path: &Path, body: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
+/// As [`write`], of about so many bytes. Where these are many they go to the disk while the rest is written.
+pub(crate) fn write_about(path: &Path, bytes: u64, body: impl FnOnce(&mut File) -> io::Result<()>) -> Result<()> {
+    replace(path, bytes, body).map_err(|source| ErrorKind::Io { path: path.to_owned(), source }.into())
+}
+
+fn replace(path: &Path, bytes: u64, body: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let old = fs::metadata(&target).ok();
     if let Some(old) = &old {
@@ -43,7 +48,8 @@ fn replace(path: &Path, body: impl FnOnce(&mut File) -> io::Result<()>) -> io::R
     }
     remove_abandoned(&target);
     let (temporary, mut file) = create_beside(&target, old.as_ref())?;
-    let written = on_its_way(&temporary.path, || body(&mut file))
+    let written = if bytes < TOGETHER { body(&mut file) } else { on_its_way(&temporary.path, || body(&mut file)) };
+    let written = written
         .and_then(|()| old.map_or(Ok(()), |old| file.set_permissions(old.permissions())))
         .and_then(|()| file.sync_all());
     // The lock goes with the file, so this comes first: nobody takes it for an abandoned one.
@@ -61,8 +67,8 @@ fn replace(path: &Path, body: impl FnOnce(&mut File) -> io::Result<()>) -> io::R
 /// Bytes of a file that go to the disk together while the rest is written.
 const TOGETHER: u64 = 64 << 20;
 
-/// Runs `body`, which writes a file, and sends what it has written to the disk meanwhile, where that is much: disk and processor then
-/// work beside each other, and the sync at the end has little left to wait for.
+/// Runs `body`, which writes a large file, and sends what it has written to the disk meanwhile: disk and processor then work beside
+/// each other, and the sync at the end has little left to wait for. To begin a thread takes longer than to write a small file.
 fn on_its_way<R>(path: &Path, body: impl FnOnce() -> R) -> R {
     /// How often a thread looks how much there is.
     const LOOK: Duration = Duration::from_millis(5);
@@ -234,11 +240,12 @@ mod tests {
         let path = folder.join("file");
         let part: Vec<u8> = (0..1 << 20).map(|i: u32| (i.wrapping_mul(0x9e37_79b9) >> 24) as u8).collect();
         let parts = 2 * TOGETHER as usize / part.len() + 1;
-        write(&path, |file| (0..parts).try_for_each(|_| file.write_all(&part))).unwrap();
+        let bytes = (parts * part.len()) as u64;
+        write_about(&path, bytes, |file| (0..parts).try_for_each(|_| file.write_all(&part))).unwrap();
         assert!(fs::read(&path).unwrap().chunks(part.len()).eq((0..parts).map(|_| &part[..])));
-        let caught = std::panic::catch_unwind(|| write(&path, |_| panic!("half way")));
+        let caught = std::panic::catch_unwind(|| write_about(&path, bytes, |_| panic!("half way")));
         assert!(caught.is_err());
-        assert_eq!(fs::metadata(&path).unwrap().len(), (parts * part.len()) as u64);
+        assert_eq!(fs::metadata(&path).unwrap().len(), bytes);
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "nothing else is left behind");
         fs::remove_dir_all(&folder).unwrap();
     }

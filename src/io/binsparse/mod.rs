@@ -197,9 +197,9 @@ pub fn write_with(path: impl AsRef<Path>, tensor: &Tensor, options: &WriteOption
         ContainerKind::NpyFolder => {
             atomic::write_folder(path, &npy_folder::is_one, &mut |folder| npy_folder::write(folder, &export, &tell))
         }
-        ContainerKind::Npz => {
-            atomic::write(path, |file| npz::write(BufWriter::new(file), &export, options.packed(), &tell))
-        }
+        ContainerKind::Npz => atomic::write_about(path, export.bytes(), |file| {
+            npz::write(BufWriter::new(file), &export, options.packed(), &tell)
+        }),
         ContainerKind::Hdf5 => {
             let group = options.name.unwrap_or_default();
             file::check_name(group)?;
@@ -233,7 +233,7 @@ pub fn write_all(path: impl AsRef<Path>, tensors: &[Entry], options: &WriteOptio
     let groups = file::Groups::of(exports.iter().map(|(name, _)| *name))?;
     exports.iter().try_for_each(|(name, export)| groups.check(name, export))?;
     let names: Vec<&str> = tensors.mapped(|e| e.name);
-    let tell = Tell::new(options.progress, exports.iter().map(|(_, export)| export.bytes()).sum());
+    let tell = Tell::new(options.progress, bytes(&exports));
     let list = serde_json::json!({ "tensors": names, "metadata": options.said() });
     let written = match kind {
         ContainerKind::Hdf5 => write_hdf5(path, &exports, Some(&list.to_string()), options),
@@ -245,7 +245,9 @@ pub fn write_all(path: impl AsRef<Path>, tensors: &[Entry], options: &WriteOptio
 fn write_zarr(path: &Path, kind: ContainerKind, tensors: zarr::Tensors<'_>, options: &WriteOptions<'_>) -> Result<()> {
     check_zarr_names(tensors.0.iter().map(|(name, _)| *name))?;
     match kind {
-        ContainerKind::ZarrZip => atomic::write(path, |file| zarr::to_zip(BufWriter::new(file), tensors, options)),
+        ContainerKind::ZarrZip => {
+            atomic::write_about(path, bytes(tensors.0), |file| zarr::to_zip(BufWriter::new(file), tensors, options))
+        }
         _ => atomic::write_folder(path, &zarr::is_store, &mut |folder| zarr::to_folder(folder, tensors, options)),
     }
 }
@@ -257,7 +259,11 @@ fn check_zarr_names<'a>(mut names: impl Iterator<Item = &'a str>) -> Result<()> 
 }
 
 fn write_hdf5(path: &Path, tensors: &[(&str, Export)], list: Option<&str>, options: &WriteOptions<'_>) -> Result<()> {
-    atomic::write(path, |file| hdf5::write(file, tensors, list, options))
+    atomic::write_about(path, bytes(tensors), |file| hdf5::write(file, tensors, list, options))
+}
+
+fn bytes(tensors: &[(&str, Export)]) -> u64 {
+    tensors.iter().map(|(_, export)| export.bytes()).sum()
 }
 
 /// The bytes of an NPZ file that holds a tensor.

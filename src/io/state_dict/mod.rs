@@ -182,7 +182,9 @@ impl StateDict {
                 options.check(Format::Safetensors)?;
                 let writer = self.safetensors(options)?;
                 let tell = Tell::new(options.progress, writer.len());
-                atomic::write(path, |file| writer.write(&mut BufWriter::with_capacity(1 << 20, file), &tell))?;
+                atomic::write_about(path, writer.len(), |file| {
+                    writer.write(&mut BufWriter::with_capacity(1 << 20, file), &tell)
+                })?;
                 tell.end();
                 Ok(())
             }
