@@ -36,7 +36,7 @@ const STRETCH: usize = 1 << 16;
 const AT_ONCE: usize = 1 << 12;
 
 /// Of so many elements one is stored at most, where a matrix is compressed along its rows first, and what is stored then turned.
-const FEW: usize = 2;
+const FEW: usize = 4;
 
 /// Stores what differs from the fill (bit for bit, NaN like NaN); with an undefined fill, everything.
 ///
