@@ -304,6 +304,21 @@ fn convert(c: &mut Criterion) {
     group.bench_function("coo_to_csr", |b| b.iter(|| black_box(&coo).to_layout(Layout::Csr)));
     group.bench_function("csr_to_csc", |b| b.iter(|| black_box(&csr).to_layout(Layout::Csc)));
     arrays_to_rows(&mut group);
+    // Rows so short that how long one is cannot be foreseen, beside the loop that fills in the number of each.
+    let short = Tensor::random([1_000_000, 3], 0.3, 0.0, Layout::Csr, 1).expect("a matrix");
+    let rows = short.coordinates().swap_remove(0).1;
+    let mut ends = vec![0; 1_000_001];
+    rows.iter().for_each(|&row| ends[row as usize + 1] += 1);
+    (0..1_000_000).for_each(|row| ends[row + 1] += ends[row]);
+    let filled = |ends: &[usize]| {
+        let mut out = vec![0u32; rows.len()];
+        ends.windows(2).zip(0u32..).for_each(|(own, row)| out[own[0]..own[1]].fill(row));
+        out
+    };
+    assert!(filled(&ends).into_iter().map(u64::from).eq(rows.iter().copied()));
+    group.throughput(Throughput::Elements(rows.len() as u64));
+    group.bench_function("short rows to coo", |b| b.iter(|| black_box(&short).to_layout(Layout::Coo)));
+    group.bench_function("short rows to coo/loop", |b| b.iter(|| filled(black_box(&ends))));
     group.finish();
 }
 
@@ -327,7 +342,9 @@ fn arrays_to_rows(group: &mut BenchmarkGroup<'_, WallTime>) {
             (ends, columns, values)
         };
         let csr = x.to_sparse(Layout::Csr, 0.0).expect("a matrix");
-        assert_eq!(csr.stored_values().to_vec::<f64>().expect("floats"), appended(&elements).2);
+        let (_, columns, values) = appended(&elements);
+        assert_eq!(csr.stored_values().to_vec::<f64>().expect("floats"), values);
+        assert!(csr.coordinates()[1].1.iter().copied().eq(columns.into_iter().map(u64::from)));
         group.throughput(Throughput::Elements((N * N) as u64));
         let name = format!("{density} of {N} x {N}");
         group.bench_function(format!("array_to_csr/{name}"), |b| b.iter(|| black_box(&x).to_sparse(Layout::Csr, 0.0)));

@@ -41,14 +41,20 @@ pub(super) fn recompressed_and_swapped(s: &Sparse, kinds: &[LevelKind], dims: &[
     swap_compressed(&recompressed(s, kinds, own)?, kinds, dims)
 }
 
+/// Whether these levels are compressed rows: coordinates one by one, below dense levels if any.
+pub(super) fn is_compressed(kinds: &[LevelKind]) -> bool {
+    kinds.split_last().is_some_and(|(last, above)| {
+        *last == LevelKind::Sparse { rank: 1 } && above.iter().all(|&kind| kind == LevelKind::Dense)
+    })
+}
+
 /// A canonical tensor with a pointer for each row, where its levels are over the same dimensions in that order; `None` for anything
 /// else, and where rows are many beside what is stored.
 ///
 /// Cost: O(rows + coordinates of rows).
 pub(super) fn recompressed(s: &Sparse, kinds: &[LevelKind], dims: &[Dim]) -> Option<Sparse> {
-    let (from, Some((last, above))) = (&*s.pattern, kinds.split_last()) else { return None };
-    let is_compressed = *last == LevelKind::Sparse { rank: 1 } && above.iter().all(|&kind| kind == LevelKind::Dense);
-    if !is_compressed || above.is_empty() || from.dims != dims || from.level_dims != kinds.len() {
+    let (from, Some((_, above))) = (&*s.pattern, kinds.split_last()) else { return None };
+    if !is_compressed(kinds) || above.is_empty() || from.dims != dims || from.level_dims != kinds.len() {
         return None;
     }
     let rows = dims[..above.len()].iter().try_fold(1usize, |n, d| n.checked_mul(d.size))?;

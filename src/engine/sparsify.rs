@@ -18,7 +18,7 @@ use crate::base::trace::{Work, raise};
 use crate::base::turns::cut;
 use crate::base::{memory, parallel, shape};
 use crate::engine::convert::{gather_values, unravel};
-use crate::engine::recompress::{listed, regrouped};
+use crate::engine::recompress::{is_compressed, listed, regrouped};
 use crate::engine::transpose::{COMPRESSED, swap_compressed};
 use crate::levels::build::{self, SortedKeys};
 use crate::levels::fibres;
@@ -40,7 +40,7 @@ const FEW: usize = 4;
 
 /// Stores what differs from the fill (bit for bit, NaN like NaN); with an undefined fill, everything.
 ///
-/// Cost: O(elements), read twice, and a bit of each.
+/// Cost: O(elements), read twice, and a bit of each; of few rows also a pointer for each.
 pub(crate) fn from_strided(x: &Strided, spec: &LevelSpec, fill: Fill) -> Result<Sparse> {
     raise(Work::Engine);
     let (kinds, dims, level_dims) = (&spec.levels[..], spec.resolve(&x.shape)?, spec.level_dims());
@@ -50,7 +50,8 @@ pub(crate) fn from_strided(x: &Strided, spec: &LevelSpec, fill: Fill) -> Result<
     let array = Array::new(x, dims, level_dims)?;
     let marks = array.marks(&fill)?;
     // Where there are no elements, pointers may be as many as a shape says.
-    if array.rows > 0 && level_dims > 0 && (is_compressed(kinds) || fibres::ranks(kinds.iter().copied()).is_some()) {
+    let suits = is_compressed(kinds) || (array.has_few_rows(&marks) && fibres::ranks(kinds.iter().copied()).is_some());
+    if suits && array.rows > 0 && level_dims > 0 && memory::has_room(array.pointer_bytes(&marks), 1) {
         let rows = array.compressed(&marks, fill.clone())?;
         if is_compressed(kinds) {
             return Ok(rows);
@@ -63,13 +64,6 @@ pub(crate) fn from_strided(x: &Strided, spec: &LevelSpec, fill: Fill) -> Result<
     array.built(&marks, kinds, fill)
 }
 
-/// Whether these levels are compressed rows: coordinates one by one, below dense levels if any.
-fn is_compressed(kinds: &[LevelKind]) -> bool {
-    kinds.split_last().is_some_and(|(last, above)| {
-        *last == LevelKind::Sparse { rank: 1 } && above.iter().all(|&kind| kind == LevelKind::Dense)
-    })
-}
-
 /// A matrix that lies across the rows that are to be compressed, of which little is stored: its columns are, and turned.
 fn turned(x: &Strided, kinds: &[LevelKind], dims: &[Dim], fill: &Fill) -> Result<Option<Sparse>> {
     let [first, last] = dims[..] else { return Ok(None) };
@@ -80,7 +74,7 @@ fn turned(x: &Strided, kinds: &[LevelKind], dims: &[Dim], fill: &Fill) -> Result
     }
     let array = Array::new(x, across.to_vec(), 2)?;
     let marks = array.marks(fill)?;
-    if marks.len() > array.rows / FEW {
+    if marks.len() > array.rows / FEW || !array.has_few_rows(&marks) {
         return Ok(None);
     }
     Ok(swap_compressed(&array.compressed(&marks, fill.clone())?, kinds, dims))
@@ -130,11 +124,32 @@ impl Array<'_> {
         Ok(Compared { bytes: self.bytes(), block, differs, beside }.marks(self.rows))
     }
 
-    /// What is marked in compressed rows.
+    /// Sizes along the dimensions of levels.
+    fn sizes(&self) -> &[usize] {
+        &self.view.shape[..self.level_dims]
+    }
+
+    /// Bytes of an index into what is marked.
+    fn index_width(&self, marks: &Marks) -> usize {
+        if needs_64_bits(marks.len(), self.sizes().iter().copied()) { size_of::<u64>() } else { size_of::<u32>() }
+    }
+
+    /// What pointers of compressed rows take. There are no more rows than elements in memory.
+    fn pointer_bytes(&self, marks: &Marks) -> usize {
+        (self.rows / self.sizes().last().map_or(1, |&size| size.max(1)) + 1) * self.index_width(marks)
+    }
+
+    /// Whether pointers that no result keeps take no more than the array, or little.
+    fn has_few_rows(&self, marks: &Marks) -> bool {
+        self.pointer_bytes(marks) <= self.bytes().len().max(STRETCH)
+    }
+
+    /// What is marked in compressed rows, for whose pointers there is memory.
     fn compressed(&self, marks: &Marks, fill: Fill) -> Result<Sparse> {
-        let (sizes, size) = (&self.view.shape[..self.level_dims], self.x.dtype.size());
-        let wide = needs_64_bits(marks.len(), sizes.iter().copied());
-        let compress = if wide { Marks::compress::<u64> } else { Marks::compress::<u32> };
+        let (sizes, size, index) = (self.sizes(), self.x.dtype.size(), self.index_width(marks));
+        let instead = "take a part of the array first";
+        memory::room(&self.x.shape, "an index of every element that is stored", &[marks.len()], index, instead)?;
+        let compress = if index == size_of::<u64>() { Marks::compress::<u64> } else { Marks::compress::<u32> };
         let width = self.block * size;
         let mut level = None;
         let buffer = Buffer::filled(marks.len() * width, size, |out| {
@@ -154,7 +169,7 @@ impl Array<'_> {
     /// What is marked in levels of any kinds, by the keys of its coordinates.
     fn built(&self, marks: &Marks, kinds: &[LevelKind], fill: Fill) -> Result<Sparse> {
         let kept = marks.places();
-        let (layout, words) = unravel(&kept, &self.view.shape[..self.level_dims]);
+        let (layout, words) = unravel(&kept, self.sizes());
         let pattern = build::build(kinds, self.dims.clone(), &SortedKeys::new(&layout, &words))?;
         let mut shape = self.view.shape[self.level_dims..].to_vec();
         shape.insert(0, self.rows);

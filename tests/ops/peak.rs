@@ -9,7 +9,7 @@ use openwork::{Layout, Product, Semiring, Tensor, memory};
 /// In a process of a case, which one.
 const ALONE: &str = "OPENWORK_PEAK_ALONE";
 
-const CASES: [&str; 11] = [
+const CASES: [&str; 13] = [
     "unique_values",
     "bincount",
     "argmax of columns",
@@ -21,6 +21,8 @@ const CASES: [&str; 11] = [
     "tril",
     "a product under one mask for all matrices",
     "a sparse product under a mask",
+    "coordinates of a column of bytes",
+    "columns of narrow rows of bytes",
 ];
 
 #[test]
@@ -99,7 +101,19 @@ fn case(name: &str) {
         let fill = Tensor::from_vec([1, 3000], (0..3000).map(f64::from).collect()).unwrap();
         x.replace_fill(fill).unwrap()
     };
+    // One byte in a thousand is not zero.
+    let bytes = |columns: usize| {
+        let rows = 16 * N / columns;
+        let values = (0..rows * columns).map(|i| u8::from(i * 1_234_567 % 1000 == 0)).collect::<Vec<u8>>();
+        Tensor::from_vec([rows, columns], values).unwrap()
+    };
     match name {
+        "coordinates of a column of bytes" => {
+            hold(name, 1.5, &|| bytes(1), &|x| x.to_sparse(Layout::Coo, 0u8).unwrap());
+        }
+        "columns of narrow rows of bytes" => {
+            hold(name, 2.5, &|| bytes(3), &|x| x.to_sparse(Layout::Csc, 0u8).unwrap());
+        }
         "argmax of columns" => hold(name, 3.0, &csr, &|x| x.argmax(0).unwrap()),
         "median of columns" => hold(name, 3.0, &csr, &|x| x.median(0).unwrap()),
         "quantile of columns" => hold(name, 3.0, &csr, &|x| x.quantile(0.3, 0).unwrap()),
