@@ -269,48 +269,75 @@ impl Dividing<'_> {
     }
 }
 
-/// Sorts words that differ in some of their bits, or rise in those below, in parts that are merged; `room` has as many.
+/// Sorts words that differ in some of their bits, or rise in those below, by steps that leave parts for other threads where vectors do
+/// it, else in parts that are merged; `room` has as many.
 pub(crate) fn sort_words<T: Word>(words: &mut [T], room: &mut [T], bits: Range<u32>) {
     interrupt::check();
     if serial(words.len(), GRAIN) || words.is_sorted() {
         return words::sort(words, room, bits, false);
     }
     let token = interrupt::token();
-    let work = Merging { bits, part: words.len().div_ceil(threads()).max(GRAIN), token: token.as_ref() };
-    let Some(token) = &token else { return work.sort(words, room, false) };
+    let work = Parts { bits, part: words.len().div_ceil(threads()).max(GRAIN), token: token.as_ref() };
+    let Some(token) = &token else { return work.sort(words, room) };
     let given = Mutex::new(Some((words, room)));
     watched(&|| {
         let taken = lock(&given).take();
         if let Some((words, room)) = taken {
-            work.sort(words, room, false);
+            work.sort(words, room);
         }
     });
     interrupt::end(token);
 }
 
-/// A sort of parts by several threads.
-struct Merging<'a> {
+/// A sort of words by several threads.
+struct Parts<'a> {
     bits: Range<u32>,
     /// Words that one thread sorts.
     part: usize,
     token: Option<&'a interrupt::Token>,
 }
 
-impl Merging<'_> {
-    /// Sorts words in place, or into as much room. Parts are left as they are once the sort is to be given up.
-    fn sort<T: Word>(&self, words: &mut [T], room: &mut [T], to_room: bool) {
-        if let Some(token) = self.token {
+impl Parts<'_> {
+    fn sort<T: Word>(&self, words: &mut [T], room: &mut [T]) {
+        match words::is_by_vectors(&self.bits) {
+            true => self.divided(words, room, 2 * words.len().ilog2()),
+            false => self.merged(words, room, false),
+        }
+    }
+
+    /// Whether the sort is to be given up: then parts are left as they are.
+    fn is_given_up(&self) -> bool {
+        self.token.is_some_and(|token| {
             interrupt::ask(token);
-            if token.load(Ordering::Relaxed) {
-                return;
-            }
+            token.load(Ordering::Relaxed)
+        })
+    }
+
+    /// Sorts by at most so many steps within each other.
+    fn divided<T: Word>(&self, words: &mut [T], room: &mut [T], depth: u32) {
+        if self.is_given_up() {
+            return;
+        }
+        let step = if words.len() > GRAIN && depth > 0 { T::divide(words) } else { None };
+        let Some((below, above)) = step else { return words::sort(words, room, self.bits.clone(), false) };
+        let ((first, rest), (of_first, of_rest)) = (words.split_at_mut(above), room.split_at_mut(above));
+        rayon::join(
+            || self.divided(&mut first[..below], &mut of_first[..below], depth - 1),
+            || self.divided(rest, of_rest, depth - 1),
+        );
+    }
+
+    /// Sorts words in place, or into as much room.
+    fn merged<T: Word>(&self, words: &mut [T], room: &mut [T], to_room: bool) {
+        if self.is_given_up() {
+            return;
         }
         if words.len() <= self.part {
             return words::sort(words, room, self.bits.clone(), to_room);
         }
         let half = words.len().div_ceil(2);
         let ((first, second), (of_first, of_second)) = (words.split_at_mut(half), room.split_at_mut(half));
-        rayon::join(|| self.sort(first, of_first, !to_room), || self.sort(second, of_second, !to_room));
+        rayon::join(|| self.merged(first, of_first, !to_room), || self.merged(second, of_second, !to_room));
         let (from, to) = if to_room { (words, room) } else { (room, words) };
         let (first, second) = from.split_at(half);
         merge(first, second, to);

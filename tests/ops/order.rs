@@ -523,6 +523,39 @@ mod narrow {
         }
     }
 
+    /// So many elements that they are looked at in parts, beside each other or in long runs, by one thread and by several.
+    fn check_many<T: Element>(make: impl Fn(u64) -> T, order: impl Fn(&T, &T) -> std::cmp::Ordering + Copy) {
+        for n in [140_000, 300_001] {
+            for run in [1, 50_000] {
+                let word = |i: usize| (i as u64 / run + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                let own: Vec<T> = (0..n).map(|i| make(word(i))).collect();
+                let x = Tensor::from_vec([n], own.clone()).unwrap();
+                let mut distinct = own;
+                distinct.sort_by(order);
+                distinct.dedup_by(|a, b| order(a, b).is_eq());
+                for threads in [1, 2, 3] {
+                    let found: Vec<T> =
+                        openwork::parallel::with_threads(threads, || x.unique_values().unwrap().to_vec::<T>().unwrap())
+                            .unwrap();
+                    let is_same = found.iter().zip(&distinct).all(|(a, b)| order(a, b).is_eq());
+                    assert!(found.len() == distinct.len() && is_same, "{n} in runs of {run} of {}", T::DTYPE);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_distinct_of_many() {
+        check_many(|w| (w >> 56) as u8, Ord::cmp);
+        check_many(|w| (w >> 48) as i16, Ord::cmp);
+        check_many(|w| (w >> 32) as i32, Ord::cmp);
+        // As many as there are, and some that are not; NaN is one, above all.
+        let order =
+            |a: f32, b: f32| a.is_nan().cmp(&b.is_nan()).then(a.partial_cmp(&b).unwrap_or(std::cmp::Ordering::Equal));
+        check_many(|w| f32::from_bits((w >> 32) as u32), |&a, &b| order(a, b));
+        check_many(|w| f16::from_bits((w >> 48) as u16), |a, b| order(a.to_f32(), b.to_f32()));
+    }
+
     /// Of which every dtype makes zero.
     const ZERO: u64 = 0;
 

@@ -11,6 +11,8 @@ mod error;
 mod exponential;
 mod float;
 mod halves;
+#[cfg(target_arch = "x86_64")]
+mod key_lanes;
 mod level;
 mod logarithm;
 mod pairs;

@@ -69,6 +69,22 @@ impl Narrow {
         ranks
     }
 
+    /// The keys that occur, rising, where there are far fewer than elements.
+    fn met(self, source: &[u8]) -> Option<Vec<u32>> {
+        let n = source.len() / self.dtype.size();
+        let all = 1usize.checked_shl(self.bits).filter(|&all| all <= n / 4 && self.bits <= 16)?;
+        let tables = parallel::map_chunks(n, n.div_ceil(parallel::threads()).max(GRAIN), &|own| {
+            let (mut table, mut ranks) = (vec![false; all], [0; STRETCH]);
+            for first in own.clone().step_by(STRETCH) {
+                let ranks = &mut ranks[..STRETCH.min(own.end - first)];
+                self.ranks(0, source, first, ranks);
+                ranks.iter().for_each(|&rank| table[rank as usize] = true);
+            }
+            table
+        });
+        Some((0..all).filter(|&key| tables.iter().any(|table| table[key])).map(|key| key as u32).collect())
+    }
+
     /// The elements of each of several slices of `n` in order.
     pub(super) fn several(self, order: &Order, n: usize, source: &[u8], out: &mut [u8]) {
         if n > SHORT {
@@ -141,22 +157,37 @@ impl Narrow {
     }
 }
 
-/// The distinct elements of an array of floats that has narrow keys, rising. Whole numbers are often few different ones, which a sort
-/// that looks at them finds sooner.
+/// The distinct elements of an array that has narrow keys, rising.
 pub(super) fn distinct(x: &Tensor) -> Result<Option<Strided>> {
     let Some(s) = x.strided() else { return Ok(None) };
-    let Some(narrow) = Narrow::of(s.dtype, s.len()).filter(|_| s.len() > 0 && s.dtype.is_float()) else {
+    let Some(narrow) = Narrow::of(s.dtype, s.len()).filter(|_| s.len() > 0) else {
         return Ok(None);
     };
     dense_len(&s.shape, DType::U64)?;
-    let mut keys = narrow.sorted(0, &s.dense_bytes()?);
-    let mut n = 1;
-    for i in 1..keys.len() {
-        // Written where it stays, or where the next is written.
-        keys[n] = keys[i];
-        n += usize::from(keys[n] != keys[n - 1]);
+    let (size, bytes) = (s.dtype.size(), s.dense_bytes()?);
+    if let Some(keys) = narrow.met(&bytes) {
+        let n = keys.len();
+        let values = Buffer::filled(n * size, size, |out| narrow::values(s.dtype, &keys, 0, out))?;
+        return Ok(Some(Strided::new(values, s.dtype, vec![n])));
     }
-    let size = s.dtype.size();
-    let values = Buffer::filled(n * size, size, |out| narrow::values(s.dtype, &keys[..n], 0, out))?;
+    let keys = &narrow.sorted(0, &bytes)[..];
+    let before = |start: usize| start.checked_sub(1).map(|last| keys[last]);
+    let counts = parallel::map_chunks(keys.len(), GRAIN, &|own| words::distinct(&keys[own.clone()], before(own.start)));
+    let n = counts.iter().sum::<usize>();
+    let ends: Vec<usize> = counts
+        .iter()
+        .scan(0, |end, &own| {
+            *end += own * size;
+            Some(*end)
+        })
+        .collect();
+    let values = Buffer::filled(n * size, size, |out| {
+        parallel::for_pieces_mut(out, &ends, &|i, out| {
+            let start = i * GRAIN;
+            let mut own = keys[start..keys.len().min(start + GRAIN)].to_vec();
+            let n = words::keep_distinct(&mut own, before(start));
+            narrow::values(s.dtype, &own[..n], 0, out);
+        });
+    })?;
     Ok(Some(Strided::new(values, s.dtype, vec![n])))
 }
