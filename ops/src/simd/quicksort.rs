@@ -154,6 +154,8 @@ vector! {
         if NUMBERED && numbers.len() != n {
             return 0;
         }
+        // More than a second-level cache holds beside others.
+        let is_far = size_of_val(keys) > 1 << 15;
         let (keys, numbers) = (keys.as_mut_ptr(), numbers.as_mut_ptr());
         // SAFETY: the CPU has the features.
         let by = unsafe { pivot.everywhere() };
@@ -163,8 +165,6 @@ vector! {
         let (mut left, mut right, mut front, mut back) = (0, n - n % K::LANES, 0, n);
         let zero = _mm512_setzero_si512();
         let mut held = ([zero; 3 * AHEAD], [zero; 3 * AHEAD], 0);
-        // More than a second-level cache holds beside others.
-        let is_far = size_of::<K>() * n > 1 << 15;
         macro_rules! load {
             ($at:expr, $mask:expr) => {{
                 let (at, mask) = ($at, $mask);

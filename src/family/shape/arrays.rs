@@ -15,6 +15,9 @@ use crate::engine::convert;
 /// Bytes of the pieces of a row that are worth to be written each by itself.
 const LONG: usize = 4096;
 
+/// Bytes of the longest rows of which the frame is written whole, and then what it frames: to fill each end takes longer.
+const SHORT: usize = 32;
+
 /// Joins arrays of one dtype along an axis, of which the shape of all together is given.
 ///
 /// # Errors
@@ -152,8 +155,12 @@ pub(super) fn framed(x: &Strided, widths: &[(usize, usize)], shape: &[usize], va
                     gather::repeat(element, part);
                     continue;
                 };
-                columns::fill(element, part, bytes, 0..before * size);
-                columns::fill(element, part, bytes, (before + own) * size..bytes);
+                if bytes <= SHORT {
+                    gather::repeat(element, part);
+                } else {
+                    columns::fill(element, part, bytes, 0..before * size);
+                    columns::fill(element, part, bytes, (before + own) * size..bytes);
+                }
                 columns::put(&source[from * own * size..], [own * size; 2], part, bytes, before * size);
             }
         });
