@@ -154,7 +154,7 @@ vector! {
         if NUMBERED && numbers.len() != n {
             return 0;
         }
-        // More than a second-level cache holds beside others.
+        // More than a first-level cache holds beside others.
         let is_far = size_of_val(keys) > 1 << 15;
         let (keys, numbers) = (keys.as_mut_ptr(), numbers.as_mut_ptr());
         // SAFETY: the CPU has the features.
