@@ -5,10 +5,10 @@
 //! arrays of middling size.
 
 use std::ops::RangeInclusive;
-use std::sync::Mutex;
 
+use crate::base::global::Global;
+use crate::base::memory;
 use crate::base::pages::{MAPPED, Mapping, Piece};
-use crate::base::{memory, parallel};
 
 /// Mappings that are kept at most: a system counts them.
 const MOST: usize = 1024;
@@ -17,7 +17,7 @@ const MOST: usize = 1024;
 const LOOK: usize = 64 << 20;
 
 /// What is kept for the next large arrays.
-static KEPT: Mutex<List> = Mutex::new(List::new());
+static KEPT: Global<List> = Global::new(List::new());
 
 /// Mappings that were freed, the oldest first.
 struct List {
@@ -113,7 +113,7 @@ pub(crate) const PIECES: RangeInclusive<usize> = 8 << 10..=MAPPED;
 const MOST_IN_PIECES: usize = 32 << 20;
 
 /// Memory of the allocator's that was freed, kept for the next arrays of middling size.
-static KEPT_PIECES: Mutex<Pieces> = Mutex::new(Pieces { kept: Vec::new(), held: 0, limit: MOST_IN_PIECES });
+static KEPT_PIECES: Global<Pieces> = Global::new(Pieces { kept: Vec::new(), held: 0, limit: MOST_IN_PIECES });
 
 struct Pieces {
     /// Those of each size, of which there are few.
@@ -157,39 +157,42 @@ impl Pieces {
 
 /// A piece of that size which an earlier array had.
 pub(crate) fn take_piece(size: usize) -> Option<Piece> {
-    if PIECES.contains(&size) { parallel::lock(&KEPT_PIECES).take(size) } else { None }
+    if PIECES.contains(&size) { KEPT_PIECES.lock()?.take(size) } else { None }
 }
 
 /// Keeps a piece that an array no longer needs, if it is worth it.
 pub(crate) fn keep_piece(piece: Piece) {
     if PIECES.contains(&piece.size()) {
-        let gone = parallel::lock(&KEPT_PIECES).give(piece);
+        let gone = KEPT_PIECES.lock().map(|mut kept| kept.give(piece));
         drop(gone); // no longer under the lock
     }
 }
 
 /// Pages that an earlier array had, `size` bytes or more.
 pub(crate) fn take(size: usize) -> Option<Mapping> {
-    parallel::lock(&KEPT).take(size)
+    KEPT.lock()?.take(size)
 }
 
 /// Keeps what an array no longer needs, as far as the limit and the machine allow.
 pub(crate) fn keep(mapping: Mapping) {
-    let mut list = parallel::lock(&KEPT);
+    let Some(mut list) = KEPT.lock() else { return };
     let mut unfit = list.give(mapping);
     let is_time = list.is_time();
     drop(list);
     // Others may need the memory more: what is kept stays below what is free beside it, which takes as long to find out as some
     // arrays take to be made.
-    if is_time && let Some(free) = memory::free() {
-        unfit.extend(parallel::lock(&KEPT).over(usize::try_from(free).unwrap_or(usize::MAX)));
+    if is_time
+        && let Some(free) = memory::free()
+        && let Some(mut list) = KEPT.lock()
+    {
+        unfit.extend(list.over(usize::try_from(free).unwrap_or(usize::MAX)));
     }
     drop(unfit); // no longer under the lock: to unmap takes time
 }
 
 /// Bytes that are kept.
 pub(crate) fn held() -> usize {
-    parallel::lock(&KEPT).held
+    KEPT.lock().map_or(0, |list| list.held)
 }
 
 /// What the process keeps of the memory of large arrays that were freed: see [`stats`].
@@ -210,7 +213,8 @@ pub struct Stats {
     pub misses: u64,
 }
 
-/// What is kept at the moment of the memory of large arrays, and how often it was of use.
+/// What is kept at the moment of the memory of large arrays, and how often it was of use. All zero in a process that was
+/// forked while another thread of its parent took or gave such memory: such a child keeps none.
 ///
 /// # Examples
 /// ```
@@ -221,8 +225,10 @@ pub struct Stats {
 /// println!("{} of {} large arrays took memory that was kept", kept.hits, kept.hits + kept.misses);
 /// ```
 pub fn stats() -> Stats {
-    let held_small = parallel::lock(&KEPT_PIECES).held;
-    let mut list = parallel::lock(&KEPT);
+    let held_small = KEPT_PIECES.lock().map_or(0, |small| small.held);
+    let Some(mut list) = KEPT.lock() else {
+        return Stats { held: 0, held_small, limit: 0, mappings: 0, hits: 0, misses: 0 };
+    };
     let limit = list.limit();
     Stats { held: list.held, held_small, limit, mappings: list.kept.len(), hits: list.hits, misses: list.misses }
 }
@@ -242,11 +248,9 @@ pub fn stats() -> Stats {
 /// # Ok::<(), openwork::Error>(())
 /// ```
 pub fn trim() -> usize {
-    let all = parallel::lock(&KEPT).over(0);
-    let mut small = parallel::lock(&KEPT_PIECES);
-    let held_small = small.held;
-    let gone = small.all();
-    drop((small, gone));
+    let all = KEPT.lock().map_or_else(Vec::new, |mut list| list.over(0));
+    let (held_small, gone) = KEPT_PIECES.lock().map_or((0, Vec::new()), |mut small| (small.held, small.all()));
+    drop(gone);
     all.iter().map(|m| m.size()).sum::<usize>() + held_small
 }
 
@@ -263,15 +267,16 @@ pub fn trim() -> usize {
 /// assert_eq!(memory::stats().held, 0);
 /// ```
 pub fn set_limit(bytes: usize) {
-    let mut list = parallel::lock(&KEPT);
-    list.limit = Some(bytes);
-    let unfit = list.over(bytes);
-    drop(list);
+    let unfit = KEPT.lock().map(|mut list| {
+        list.limit = Some(bytes);
+        list.over(bytes)
+    });
     drop(unfit);
-    let mut small = parallel::lock(&KEPT_PIECES);
-    small.limit = bytes.min(MOST_IN_PIECES);
-    let gone = if small.held > small.limit { small.all() } else { Vec::new() };
-    drop((small, gone));
+    let gone = KEPT_PIECES.lock().map(|mut small| {
+        small.limit = bytes.min(MOST_IN_PIECES);
+        if small.held > small.limit { small.all() } else { Vec::new() }
+    });
+    drop(gone);
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ pub(crate) mod faults;
 #[cfg(feature = "planted-faults")]
 pub mod faults;
 pub(crate) mod few;
+pub(crate) mod global;
 pub(crate) mod integers;
 pub mod interrupt;
 pub(crate) mod kept;

@@ -5,11 +5,11 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use crate::base::error::{ErrorKind, Result};
+use crate::base::global::Global;
 use crate::base::interrupt::Done;
 
 mod folder;
@@ -99,28 +99,27 @@ pub(super) struct Temporary {
 }
 
 /// The files that this process is writing.
-static WRITING: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+static WRITING: Global<Vec<PathBuf>> = Global::new(Vec::new());
 
 impl Temporary {
     pub(super) fn new(path: PathBuf) -> Temporary {
-        writing().push(path.clone());
+        if let Some(mut writing) = WRITING.lock() {
+            writing.push(path.clone());
+        }
         Temporary { path }
     }
 }
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        writing().retain(|path| *path != self.path);
+        if let Some(mut writing) = WRITING.lock() {
+            writing.retain(|path| *path != self.path);
+        }
         if thread::panicking() {
             // Given up half way: nobody else would remove it.
             remove(&self.path);
         }
     }
-}
-
-fn writing() -> MutexGuard<'static, Vec<PathBuf>> {
-    // A list of paths is whole whoever panicked while it was locked.
-    WRITING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Removes the temporary files of all writes that are under way in this process, for a program that is about to end: the
@@ -130,9 +129,8 @@ fn writing() -> MutexGuard<'static, Vec<PathBuf>> {
 /// openwork::io::abandon_writes(); // nothing is being written here
 /// ```
 pub fn abandon_writes() {
-    for path in writing().drain(..) {
-        remove(&path);
-    }
+    let written = WRITING.lock().map(|mut writing| std::mem::take(&mut *writing));
+    written.iter().flatten().for_each(|path| remove(path));
 }
 
 /// Removes a temporary file or folder. Nobody is left to be told of a failure.
