@@ -13,7 +13,7 @@ pub struct Known(Lookup);
 enum Lookup {
     /// Each is compared with all of these.
     Few(Vec<u64>),
-    /// A bit for each key from the first on.
+    /// A bit for each key from the first on, and none for all that follow.
     Table {
         first: u64,
         bits: Vec<u64>,
@@ -37,7 +37,7 @@ impl Known {
         let (Some(&first), Some(&last)) = (keys.first(), keys.last()) else { return Known(Lookup::Few(keys)) };
         let words = (last - first) / 64 + 1;
         Known(if words <= (SPARSE * keys.len().max(LEAST)) as u64 {
-            let mut bits = vec![0; words as usize];
+            let mut bits = vec![0; words as usize + 1];
             for key in keys {
                 let place = key - first;
                 bits[(place / 64) as usize] |= 1 << (place % 64);
@@ -62,10 +62,15 @@ impl Known {
                 found.iter_mut().zip(keys.as_chunks().0).for_each(|(found, pair)| *found = known.contains(pair));
             }
             Lookup::Few(known) => vectorised(Compared { known, keys, found }),
+            Lookup::Table { first, bits } if bits.len() == 2 => {
+                vectorised(OneWord { first: *first, bits: bits[0], keys, found });
+            }
             Lookup::Table { first, bits } => {
+                let last = bits.len() - 1;
                 for (found, key) in found.iter_mut().zip(keys) {
                     let place = key.wrapping_sub(*first);
-                    *found = bits.get((place / 64) as usize).is_some_and(|word| word >> (place % 64) & 1 == 1);
+                    // No branch, which many keys would take now and then.
+                    *found = bits[last.min((place / 64) as usize)] >> (place % 64) & 1 == 1;
                 }
             }
             Lookup::Many(known) => {
@@ -78,6 +83,25 @@ impl Known {
                     }
                 }
             }
+        }
+    }
+}
+
+/// A table of one word.
+struct OneWord<'a> {
+    first: u64,
+    bits: u64,
+    keys: &'a [u64],
+    found: &'a mut [bool],
+}
+
+impl Loop for OneWord<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        for (found, key) in self.found.iter_mut().zip(self.keys) {
+            let place = key.wrapping_sub(self.first);
+            *found = (place < 64) & (self.bits >> (place % 64) & 1 == 1);
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Integers divided, several at a time: as floats, whose quotients are put right by their remainders.
 
+use num_traits::CheckedRem;
+
 use super::element::FloorDiv;
 use crate::dtype::Element;
 use crate::groups::{Parts, each, part};
@@ -13,7 +15,7 @@ const AT_ONCE: usize = 256;
 const BITS: u32 = 50;
 
 /// An integer that is divided in lanes of 32 or 64 bits, which may be its own.
-pub(super) trait Whole: Element + FloorDiv {
+pub(super) trait Whole: Element + FloorDiv + CheckedRem {
     /// What quotients are computed in: of what has 16 bits at most `f32`, which holds it and twice as many lanes.
     type Real: Real;
     type Lane: Lane<Self::Real>;
@@ -23,6 +25,22 @@ pub(super) trait Whole: Element + FloorDiv {
     fn place<'a>(out: &'a mut [Self], room: &'a mut [Self::Lane]) -> &'a mut [Self::Lane];
     /// Takes what was written to the room.
     fn take(out: &mut [Self], room: &[Self::Lane]);
+    /// A byte as 16 bits, and back.
+    fn short(self) -> i16;
+    fn of_short(short: i16) -> Self;
+}
+
+macro_rules! shorts {
+    ($ty:ty) => {
+        #[inline(always)]
+        fn short(self) -> i16 {
+            self as i16
+        }
+        #[inline(always)]
+        fn of_short(short: i16) -> $ty {
+            short as $ty
+        }
+    };
 }
 
 macro_rules! own_lanes {
@@ -40,6 +58,7 @@ macro_rules! own_lanes {
             }
             #[inline(always)]
             fn take(_: &mut [$ty], _: &[$ty]) {}
+            shorts!($ty);
         }
     )+};
 }
@@ -63,6 +82,7 @@ macro_rules! wider_lanes {
             fn take(out: &mut [$ty], room: &[$lane]) {
                 out.iter_mut().zip(room).for_each(|(x, &lane)| *x = lane as $ty);
             }
+            shorts!($ty);
         }
     )+};
 }
@@ -73,27 +93,87 @@ wider_lanes! {
     u64 as i64, f64: |x: u64| x.min(i64::MAX as u64) as i64;
 }
 
+/// What is wanted of a division.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Gives {
+    /// The quotient rounded down.
+    Quotient,
+    /// What that leaves, which has the sign of the divisor.
+    Rest,
+    /// What the quotient leaves once it is cut to an integer, which has the sign of the dividend.
+    Cut,
+}
+
 /// The quotients rounded down.
 pub(super) fn floor_divide<T: Whole>(a: &[u8], b: &[u8], out: &mut [u8]) {
-    divide::<T>(a, b, out, (T::floor_div, false));
+    divide::<T>(a, b, out, Gives::Quotient, T::floor_div);
 }
 
 /// What these leave, which has the sign of the divisor.
 pub(super) fn remainder<T: Whole>(a: &[u8], b: &[u8], out: &mut [u8]) {
-    divide::<T>(a, b, out, (T::floor_rem, true));
+    divide::<T>(a, b, out, Gives::Rest, T::floor_rem);
+}
+
+/// What quotients cut to integers leave, which has the sign of the dividend; 0 where the divisor is 0.
+pub(super) fn cut_remainder<T: Whole>(a: &[u8], b: &[u8], out: &mut [u8]) {
+    divide::<T>(a, b, out, Gives::Cut, |a, b| a.checked_rem(&b).unwrap_or_default());
 }
 
 /// One by one where an element is large, or a divisor is 0.
-fn divide<T: Whole>(a: &[u8], b: &[u8], out: &mut [u8], (one, rest): (fn(T, T) -> T, bool)) {
+fn divide<T: Whole>(a: &[u8], b: &[u8], out: &mut [u8], gives: Gives, one: fn(T, T) -> T) {
     let (a, b, out) = (T::from_bytes(a), T::from_bytes(b), T::from_bytes_mut(out));
+    if let [by] = *b
+        && const { size_of::<T>() == 1 }
+        && by.short().unsigned_abs() > 1
+        && a.len() == out.len()
+    {
+        return vectorised(Bytes { a, by: by.short(), gives, out });
+    }
     let [mut room_of_a, mut room_of_b, mut room] = [[T::Lane::default(); AT_ONCE]; 3];
     let all = Parts::<T, AT_ONCE>::of(a);
     for (i, out) in out.chunks_mut(AT_ONCE).enumerate() {
         let n = out.len();
         let (a, b) = (all.part(i * AT_ONCE, n), part(b, i * AT_ONCE, n));
         let rooms = [&mut room_of_a[..n], &mut room_of_b[..b.len()], &mut room[..n]];
-        if !vectorised(Floor { a, b, rest, out: &mut *out, rooms }) {
+        if !vectorised(Floor { a, b, gives, out: &mut *out, rooms }) {
             each(a, b, out, one);
+        }
+    }
+}
+
+/// Bytes divided by one divisor of a magnitude of 2 or more: by multiplying with its reciprocal in 2¹⁶ths, rounded up (Granlund and
+/// Montgomery, "Division by Invariant Integers using Multiplication", 1994). That is too large by less than 2⁻¹⁶ times the
+/// divisor, which dividends below 400 by 128, or below 256 by 255, do not make a whole.
+struct Bytes<'a, T> {
+    a: &'a [T],
+    by: i16,
+    gives: Gives,
+    out: &'a mut [T],
+}
+
+impl<T: Whole> Loop for Bytes<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Bytes { a, by, gives, out } = self;
+        let divisor = by.unsigned_abs();
+        let reciprocal = (1u32 << 16).div_ceil(u32::from(divisor));
+        // Multiples of the divisor that make dividends positive, where they have a sign.
+        let multiples = if T::of_short(-1).short() < 0 { 128u16.div_ceil(divisor) } else { 0 };
+        let floor = |a: i16| {
+            let dividend = (if by < 0 { -a } else { a } + (multiples * divisor) as i16) as u16;
+            (u32::from(dividend) * reciprocal >> 16) as i16 - multiples as i16
+        };
+        let rest = |a: i16| a - floor(a) * by;
+        let pairs = out.iter_mut().zip(a);
+        match gives {
+            Gives::Quotient => pairs.for_each(|(out, a)| *out = T::of_short(floor(a.short()))),
+            Gives::Rest => pairs.for_each(|(out, a)| *out = T::of_short(rest(a.short()))),
+            Gives::Cut => pairs.for_each(|(out, a)| {
+                let (a, rest) = (a.short(), rest(a.short()));
+                *out = T::of_short(if (rest != 0) & ((a ^ by) < 0) { rest - by } else { rest });
+            }),
         }
     }
 }
@@ -119,6 +199,8 @@ pub(super) trait Lane<R>: Copy + Default + Eq {
     /// The quotient and the remainder that belong to the nearest integer, or to the one beside it, as those of the quotient rounded
     /// down.
     fn settled(self, by: Self, nearest: Self) -> (Self, Self);
+    /// The remainder of the quotient cut to an integer, made of that of the quotient rounded down.
+    fn cut(self, by: Self, rest: Self) -> Self;
     /// Bits that tell whether one of two is too large for floats.
     fn extent(self, other: Self) -> u64;
 }
@@ -141,6 +223,11 @@ macro_rules! lane {
                 (nearest.wrapping_add(above), left.wrapping_add(above & by))
             }
             #[inline(always)]
+            fn cut(self, by: $ty, rest: $ty) -> $ty {
+                let differ = -<$ty>::from((rest != 0) & ((self ^ by) < 0));
+                rest.wrapping_sub(differ & by)
+            }
+            #[inline(always)]
             fn extent(self, other: $ty) -> u64 {
                 $extent(self, other)
             }
@@ -160,8 +247,7 @@ struct Floor<'a, T: Whole> {
     a: &'a [T],
     /// As many, or one.
     b: &'a [T],
-    /// Whether remainders are wanted.
-    rest: bool,
+    gives: Gives,
     out: &'a mut [T],
     /// For lanes of each.
     rooms: [&'a mut [T::Lane]; 3],
@@ -173,27 +259,33 @@ impl<T: Whole> Loop for Floor<'_, T> {
 
     #[inline(always)]
     fn run(self) -> bool {
-        let Floor { a, b, rest, out, rooms: [of_a, of_b, room] } = self;
+        let Floor { a, b, gives, out, rooms: [of_a, of_b, room] } = self;
         let (dividends, divisors) = (T::lanes(a, of_a), T::lanes(b, of_b));
-        let is_done = divide_lanes::<T::Real, _>(dividends, divisors, rest, T::place(out, room));
+        let is_done = divide_lanes::<T::Real, _>(dividends, divisors, gives, T::place(out, room));
         T::take(out, room);
         is_done
     }
 }
 
 #[inline(always)]
-fn divide_lanes<R: Real, L: Lane<R>>(dividends: &[L], divisors: &[L], rest: bool, found: &mut [L]) -> bool {
+fn divide_lanes<R: Real, L: Lane<R>>(dividends: &[L], divisors: &[L], gives: Gives, found: &mut [L]) -> bool {
     let Some(&first) = divisors.first() else { return true };
     let mut differ = false;
     divisors.iter().for_each(|&by| differ |= by != first);
     let reciprocal = R::one() / first.real();
     let divisors = if differ { divisors } else { &[first] };
     // Each a loop of its own.
-    match (differ, rest) {
-        (true, true) => divided(dividends, divisors, found, |a, b| a / b, |_, rest| rest),
-        (true, false) => divided(dividends, divisors, found, |a, b| a / b, |quotient, _| quotient),
-        (false, true) => divided(dividends, divisors, found, |a, _| a * reciprocal, |_, rest| rest),
-        (false, false) => divided(dividends, divisors, found, |a, _| a * reciprocal, |quotient, _| quotient),
+    match (differ, gives) {
+        (true, Gives::Quotient) => divided(dividends, divisors, found, |a, b| a / b, |_, _, quotient, _| quotient),
+        (true, Gives::Rest) => divided(dividends, divisors, found, |a, b| a / b, |_, _, _, rest| rest),
+        (true, Gives::Cut) => divided(dividends, divisors, found, |a, b| a / b, |a, b, _, rest| a.cut(b, rest)),
+        (false, Gives::Quotient) => {
+            divided(dividends, divisors, found, |a, _| a * reciprocal, |_, _, quotient, _| quotient)
+        }
+        (false, Gives::Rest) => divided(dividends, divisors, found, |a, _| a * reciprocal, |_, _, _, rest| rest),
+        (false, Gives::Cut) => {
+            divided(dividends, divisors, found, |a, _| a * reciprocal, |a, b, _, rest| a.cut(b, rest))
+        }
     }
 }
 
@@ -203,7 +295,7 @@ fn divided<R: Real, L: Lane<R>>(
     divisors: &[L],
     found: &mut [L],
     quotient: impl Fn(R, R) -> R,
-    of: impl Fn(L, L) -> L,
+    of: impl Fn(L, L, L, L) -> L,
 ) -> bool {
     let (mut large, mut zeros) = (0, false);
     each(dividends, divisors, found, |a, b| {
@@ -212,7 +304,7 @@ fn divided<R: Real, L: Lane<R>>(
         // What is left by the nearest integer, or by the one beside it, is less than the divisor.
         let nearest = L::counted(quotient(a.real(), b.real()) + R::SHIFT);
         let (quotient, rest) = a.settled(b, nearest);
-        of(quotient, rest)
+        of(a, b, quotient, rest)
     });
     large == 0 && !zeros
 }
@@ -228,7 +320,11 @@ mod tests {
         let (a, b): (Vec<T>, Vec<T>) = values.iter().flat_map(|&a| values.iter().map(move |&b| (a, b))).unzip();
         let mut out = vec![T::default(); a.len()];
         type Kernel = fn(&[u8], &[u8], &mut [u8]);
-        let kinds: [(Kernel, fn(T, T) -> T); 2] = [(floor_divide::<T>, T::floor_div), (remainder::<T>, T::floor_rem)];
+        let kinds: [(Kernel, fn(T, T) -> T); 3] = [
+            (floor_divide::<T>, T::floor_div),
+            (remainder::<T>, T::floor_rem),
+            (cut_remainder::<T>, |a, b| a.checked_rem(&b).unwrap_or_default()),
+        ];
         for level in Level::ALL {
             set_level(Some(level));
             for part in [1, 7, AT_ONCE, a.len()] {
@@ -240,6 +336,30 @@ mod tests {
                     }
                 }
             }
+        }
+        set_level(None);
+    }
+
+    #[test]
+    fn all_bytes_by_each_divisor() {
+        fn agree<T: Whole + bytemuck::Pod + PartialEq + std::fmt::Debug>(all: &[T]) {
+            let mut out = vec![T::default(); all.len()];
+            for &by in all {
+                let divisor = [by];
+                let (a, b) = (cast_slice(all), cast_slice(&divisor));
+                let each = |one: fn(T, T) -> T| all.iter().map(|&a| one(a, by)).collect::<Vec<T>>();
+                floor_divide::<T>(a, b, cast_slice_mut(&mut out));
+                assert_eq!(out, each(T::floor_div), "quotients by {by:?}");
+                remainder::<T>(a, b, cast_slice_mut(&mut out));
+                assert_eq!(out, each(T::floor_rem), "remainders by {by:?}");
+                cut_remainder::<T>(a, b, cast_slice_mut(&mut out));
+                assert_eq!(out, each(|a, b| a.checked_rem(&b).unwrap_or_default()), "cut remainders by {by:?}");
+            }
+        }
+        for level in Level::ALL {
+            set_level(Some(level));
+            agree(&(0..=u8::MAX).collect::<Vec<_>>());
+            agree(&(i8::MIN..=i8::MAX).collect::<Vec<_>>());
         }
         set_level(None);
     }

@@ -116,54 +116,6 @@ macro_rules! floor_div_float {
 }
 floor_div_float!(f32, f64);
 
-/// Integer powers, which wrap.
-pub(crate) trait Power: Copy {
-    fn power(self, exponent: Self) -> Self;
-}
-
-macro_rules! power {
-    ($($ty:ty as $wide:ty: $power:ident;)+) => {$(
-        impl Power for $ty {
-            #[inline(always)]
-            fn power(self, exponent: $ty) -> $ty {
-                $power(self as $wide, exponent as $wide) as $ty // modulo 2^64, so modulo less too
-            }
-        }
-    )+};
-}
-power! {
-    i8 as i64: pow_signed; i16 as i64: pow_signed; i32 as i64: pow_signed; i64 as i64: pow_signed;
-    u8 as u64: pow_unsigned; u16 as u64: pow_unsigned; u32 as u64: pow_unsigned; u64 as u64: pow_unsigned;
-}
-
-/// `base` to the power of `exponent`, modulo 2^64.
-fn pow_unsigned(mut base: u64, mut exponent: u64) -> u64 {
-    if exponent == 2 {
-        return base.wrapping_mul(base);
-    }
-    let mut power = 1u64;
-    while exponent > 0 {
-        if exponent & 1 == 1 {
-            power = power.wrapping_mul(base);
-        }
-        base = base.wrapping_mul(base);
-        exponent >>= 1;
-    }
-    power
-}
-
-/// `base` to the power of `exponent`, modulo 2^64; negative powers are truncated to integers, that of
-/// 0 to 0.
-fn pow_signed(base: i64, exponent: i64) -> i64 {
-    match (base, exponent) {
-        (1, _) => 1,
-        (_, 2) => base.wrapping_mul(base),
-        (-1, _) => 1 - 2 * (exponent & 1),
-        (_, ..0) => 0,
-        _ => pow_unsigned(base as u64, exponent as u64) as i64,
-    }
-}
-
 /// The greatest common divisor and the least common multiple. They are not negative, but for wrapping.
 pub(crate) trait Divisors: Copy {
     fn gcd(self, other: Self) -> Self;

@@ -4,13 +4,14 @@ mod clamp;
 mod division;
 pub(crate) mod element;
 mod merged;
+mod powers;
 #[cfg(test)]
 mod tests;
 
 pub use self::clamp::clamp;
 use self::element::{
-    Divisors, FloorDiv, Neighbour, Power, above, and, below, both, either, equal, greater, lesser, not_above,
-    not_below, one, or, quotient, unequal, xor,
+    Divisors, FloorDiv, Neighbour, above, and, below, both, either, equal, greater, lesser, not_above, not_below, one,
+    or, quotient, unequal, xor,
 };
 pub use self::merged::{Beside, MergeKernel, Merged, Stored};
 use crate::derivative::{Derivative, derivative, expr};
@@ -177,7 +178,7 @@ binary_table! { $
         name: fmod, symbol: None, domain: Any, typing: real_number, commutative: false, annihilators: [],
         derivatives: (1.0, [Neg [Trunc [Div a b]]]),
         kernels: {
-            int => |a, b| a.checked_rem(b).unwrap_or(0),
+            int by division::cut_remainder::<T>,
             float => |a, b| a % b,
         }
     }
@@ -202,7 +203,7 @@ binary_table! { $
             [Where [LogicalAnd [Eq a 0.0] [Ge [Real b] [Real 0.0]]] 0.0 [Mul y [Log a]]]
         ),
         kernels: {
-            int => |a, b| a.power(b),
+            int by powers::powers::<T>,
             f32: simd::pow_f32,
             f64: simd::pow_f64,
             complex by element::power::<T>,

@@ -47,10 +47,7 @@ impl<T: Term> Kernels for Fused<T> {
     }
 
     fn dense_dense(&self, left: Grid<'_>, rows: Range<usize>, right: Grid<'_>, k: usize, n: usize, acc: &mut [u8]) {
-        let work = DenseDense::<T>(left, rows, right, k, n, acc, PhantomData);
-        if let Err(DenseDense(left, rows, right, k, n, acc, _)) = vectorised_above(work) {
-            self.0.dense_dense(left, rows, right, k, n, acc);
-        }
+        self.0.dense_dense(left, rows, right, k, n, acc);
     }
 
     fn add(&self, values: Grid<'_>, n: usize, acc: &mut [u8]) {
@@ -122,17 +119,6 @@ impl<T: Term> Loop for DenseSparse<'_, T> {
     #[inline(always)]
     fn run(self) {
         kernels::dense_sparse::<T, u32>(self.0, self.1, self.2, self.3, self.4);
-    }
-}
-
-struct DenseDense<'a, T>(Grid<'a>, Range<usize>, Grid<'a>, usize, usize, &'a mut [u8], PhantomData<T>);
-
-impl<T: Term> Loop for DenseDense<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        kernels::dense_dense::<T>(self.0, self.1, self.2, self.3, self.4, self.5);
     }
 }
 

@@ -8,7 +8,7 @@ use super::any_columns::{self, AddColumns};
 use super::term::Term;
 use super::typed::{Typed, slice, slice_mut};
 use super::{Finish, Grid, Kernels, Listed, Operand, Product, Rows, Run, Wanted, WantedRow};
-use crate::simd::{prefetch_far, rows_all_over};
+use crate::simd::{Loop, prefetch_far, rows_all_over, vectorised};
 use crate::structure::{Index, IndexSlice};
 
 /// The loops over terms `T`.
@@ -46,7 +46,7 @@ impl<T: Term> Kernels for Loops<T> {
     }
 
     fn dense_dense(&self, left: Grid<'_>, rows: Range<usize>, right: Grid<'_>, k: usize, n: usize, acc: &mut [u8]) {
-        dense_dense::<T>(left, rows, right, k, n, acc);
+        vectorised(DenseDense::<T>(left, rows, right, k, n, acc, PhantomData));
     }
 
     fn add(&self, values: Grid<'_>, n: usize, acc: &mut [u8]) {
@@ -242,15 +242,19 @@ pub(super) fn dense_sparse<T: Term, I: Index>(
     }
 }
 
+struct DenseDense<'a, T>(Grid<'a>, Range<usize>, Grid<'a>, usize, usize, &'a mut [u8], PhantomData<T>);
+
+impl<T: Term> Loop for DenseDense<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        dense_dense::<T>(self.0, self.1, self.2, self.3, self.4, self.5);
+    }
+}
+
 #[inline(always)]
-pub(super) fn dense_dense<T: Term>(
-    left: Grid<'_>,
-    rows: Range<usize>,
-    right: Grid<'_>,
-    k: usize,
-    n: usize,
-    acc: &mut [u8],
-) {
+fn dense_dense<T: Term>(left: Grid<'_>, rows: Range<usize>, right: Grid<'_>, k: usize, n: usize, acc: &mut [u8]) {
     let (a, b, acc) = (slice::<T>(left.values), slice::<T>(right.values), slice_mut::<T::Acc>(acc));
     if k == 0 {
         return;
@@ -262,7 +266,11 @@ pub(super) fn dense_dense<T: Term>(
                 *o = T::add(*o, T::times(a[0], b[j * right.col], k));
             }
         } else if right.col == 0 || n == 1 {
-            let sum = (0..k).fold(T::ZERO, |acc, k| T::mul_add(acc, a[k * left.col], b[k * right.row]));
+            let sum = match (left.col, right.row) {
+                // Of integers the compiler makes vectors.
+                (1, 1) => a[..k].iter().zip(&b[..k]).fold(T::ZERO, |acc, (&x, &y)| T::mul_add(acc, x, y)),
+                _ => (0..k).fold(T::ZERO, |acc, k| T::mul_add(acc, a[k * left.col], b[k * right.row])),
+            };
             out.iter_mut().for_each(|o| *o = T::add(*o, sum));
         } else {
             let factors = |j: usize, n: usize| (0..k).map(move |k| (a[k * left.col], &b[k * right.row + j..][..n]));

@@ -60,8 +60,22 @@ pub fn fill(element: &[u8], out: &mut [u8], row: usize, range: Range<usize>) {
 
 /// The columns of a list of each of several rows of `n` elements, of `width` bytes each. Every column of the list is in range.
 pub fn choose(source: &[u8], n: usize, list: &[u64], width: usize, out: &mut [u8]) {
+    // As many as loops that know the number have.
+    fn few<const W: usize, const N: usize>(source: &[[u8; W]], n: usize, list: [u64; N], out: &mut [[u8; W]]) {
+        for (out, own) in out.as_chunks_mut::<N>().0.iter_mut().zip(source.chunks_exact(n)) {
+            *out = list.map(|column| own[column as usize]);
+        }
+    }
     fn wide<const W: usize>(source: &[u8], n: usize, list: &[u64], out: &mut [u8]) {
         let (source, out) = (source.as_chunks::<W>().0, out.as_chunks_mut::<W>().0);
+        match *list {
+            _ if W > 8 => {}
+            [a] => return few(source, n, [a], out),
+            [a, b] => return few(source, n, [a, b], out),
+            [a, b, c] => return few(source, n, [a, b, c], out),
+            [a, b, c, d] => return few(source, n, [a, b, c, d], out),
+            _ => {}
+        }
         for (out, own) in out.chunks_exact_mut(list.len()).zip(source.chunks_exact(n)) {
             out.iter_mut().zip(list).for_each(|(place, &column)| *place = own[column as usize]);
         }
@@ -117,14 +131,15 @@ mod tests {
                 for r in 0..rows {
                     assert_eq!(out[r * row + 7..(r + 1) * row], held[r * step..r * step + width]);
                 }
-                let list = [2u64, 0, 2];
                 let source: Vec<u8> = (0..rows * 3 * width).map(|i| (i * 7) as u8).collect();
-                let mut out = vec![0; rows * list.len() * width];
-                choose(&source, 3, &list, width, &mut out);
                 let element = |r: usize, c: usize| &source[(r * 3 + c) * width..(r * 3 + c + 1) * width];
-                let want: Vec<u8> =
-                    (0..rows).flat_map(|r| list.iter().flat_map(move |&c| element(r, c as usize).to_vec())).collect();
-                assert_eq!(out, want);
+                for columns in 0..=5 {
+                    let list = &[2u64, 0, 2, 1, 0][..columns];
+                    let mut out = vec![0; rows * columns * width];
+                    choose(&source, 3, list, width, &mut out);
+                    let of_row = |r: usize| list.iter().flat_map(move |&c| element(r, c as usize).to_vec());
+                    assert_eq!(out, (0..rows).flat_map(of_row).collect::<Vec<u8>>());
+                }
             }
         }
         for width in [1, 2, 4, 8, 16] {

@@ -1,6 +1,7 @@
 //! Which elements are among some others.
 
 use openwork_ops::among::Known;
+use openwork_ops::cast::cast_block;
 use openwork_ops::{DType, order, promote};
 
 use super::{on_values, unique};
@@ -61,15 +62,20 @@ fn among(x: &Tensor, others: &Tensor) -> Result<Tensor> {
     };
     const STRETCH: usize = 1024;
     on_values(x, &|x| {
-        let (x, size) = (x.cast(dtype), dtype.size());
         let core = x.unbroadcast();
+        let [own, size] = [x.dtype.size(), dtype.size()];
         dense_len(&core.shape, DType::Bool)?;
         let mut found = zeroed_vec::<bool>(core.len());
         parallel::for_chunks_mut(&mut found, 1, GRAIN, &|start, found| {
-            let (mut bytes, mut keys) = ([0u128; STRETCH], [0; 2 * STRETCH]);
+            let ([mut bytes, mut cast], mut keys) = ([[0u128; STRETCH]; 2], [0; 2 * STRETCH]);
             for (i, found) in found.chunks_mut(STRETCH).enumerate() {
-                let bytes: &mut [u8] = &mut bytemuck::cast_slice_mut(&mut bytes)[..found.len() * size];
+                let mut bytes: &mut [u8] = &mut bytemuck::cast_slice_mut(&mut bytes)[..found.len() * own];
                 core.read(start + i * STRETCH, bytes);
+                if x.dtype != dtype {
+                    let cast: &mut [u8] = &mut bytemuck::cast_slice_mut(&mut cast)[..found.len() * size];
+                    cast_block(x.dtype, bytes, dtype, cast);
+                    bytes = cast;
+                }
                 let keys = &mut keys[..found.len() * parts];
                 order::keys(part, bytes, keys);
                 known.look_up(keys, found);
