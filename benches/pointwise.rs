@@ -491,6 +491,25 @@ fn arrays(c: &mut Criterion) {
     group.bench_function("remainder", |b| b.iter(|| black_box(&whole).remainder(7)));
     group.bench_function("remainder/loop", |b| b.iter(|| left(black_box(&whole))));
 
+    let cut = |x: &Tensor| x.map(|i: i64| i % 7);
+    same(whole.fmod(7).expect("integers"), cut(&whole).expect("integers"));
+    group.bench_function("fmod", |b| b.iter(|| black_box(&whole).fmod(7)));
+    group.bench_function("fmod/loop", |b| b.iter(|| cut(black_box(&whole))));
+    let narrow = whole.cast(DType::I32).expect("a cast");
+    let three = Tensor::from_vec([1], vec![3i32]).expect("one element");
+    let powers = |x: &Tensor, y: &Tensor| {
+        let by = y.to_vec::<i32>()?[0] as u32;
+        x.map(|i: i32| i.wrapping_pow(by))
+    };
+    same(narrow.pow(&three).expect("integers"), powers(&narrow, &three).expect("integers"));
+    group.bench_function("pow, int32", |b| b.iter(|| black_box(&narrow).pow(&three)));
+    group.bench_function("pow, int32/loop", |b| b.iter(|| powers(black_box(&narrow), black_box(&three))));
+    let known = Tensor::from_vec([3], vec![1i64, 5, 17]).expect("three");
+    let found = |x: &Tensor| x.map(|i: i64| [1, 5, 17].contains(&i));
+    same(whole.isin(&known).expect("integers"), found(&whole).expect("integers"));
+    group.bench_function("isin", |b| b.iter(|| black_box(&whole).isin(&known)));
+    group.bench_function("isin/loop", |b| b.iter(|| found(black_box(&whole))));
+
     let chosen = |list: &Tensor| list.map(|i: i64| numbers[i as usize]);
     same(x.index([Index::from(&whole)]).expect("places"), chosen(&whole).expect("places"));
     group.bench_function("index by a list", |b| b.iter(|| black_box(&x).index([Index::from(&whole)])));
@@ -504,6 +523,13 @@ fn arrays(c: &mut Criterion) {
     group.bench_function("concat of rows", |b| b.iter(|| Tensor::concat(&[black_box(&tall), &tall], 1)));
     group.bench_function("concat of rows/loop", |b| b.iter(|| black_box(beside())));
     group.bench_function("pad", |b| b.iter(|| black_box(&tall).pad(&[(1, 1), (1, 1)], 0.0)));
+    let pairs = Tensor::from_vec([2], vec![2i64, 0]).expect("two");
+    let two = |row: &[f64], list: &[i64]| -> Vec<f64> { list.iter().map(|&c| row[c as usize]).collect() };
+    let picked = |list: &[i64]| numbers.chunks_exact(4).flat_map(|row| two(row, list)).collect::<Vec<f64>>();
+    let columns = |x: &Tensor| x.index([Index::from(..), Index::from(&pairs)]);
+    assert_eq!(columns(&tall).and_then(|x| x.to_vec::<f64>()).expect("columns"), picked(&[2, 0]));
+    group.bench_function("index, two columns", |b| b.iter(|| columns(black_box(&tall))));
+    group.bench_function("index, two columns/loop", |b| b.iter(|| picked(black_box(&[2, 0]))));
     let square = x.reshape([1000, 1000]).expect("as many elements");
     group.bench_function("tril", |b| b.iter(|| black_box(&square).tril(0)));
     let long = x.reshape([2, N / 2]).expect("as many elements");

@@ -3,6 +3,7 @@
 
 use crate::dtype::{DType, Element};
 use crate::reduce::{ReduceKernels, ReduceOp};
+use crate::simd::{Loop, vectorised};
 use crate::unary::UnaryOp;
 
 /// Elements that are handled at a time; longer rows take several turns.
@@ -121,7 +122,8 @@ fn block<T: Real>(
     };
 
     greatest.clear();
-    greatest.extend(ends.windows(2).map(|e| most(&values[e[0]..e[1]])));
+    greatest.resize(ends.len() - 1, T::LEAST);
+    vectorised(Greatest { values, ends, greatest });
     for ((m, &fill), &n) in greatest.iter_mut().zip(fills).zip(times) {
         if n > 0.0 && fill > *m {
             *m = fill;
@@ -131,13 +133,11 @@ fn block<T: Real>(
     // these are not numbers less themselves.
     let exp = |shifted: &[T], out: &mut [T]| (kernels.exp)(T::as_bytes(shifted), as_bytes_mut(out));
     if values.len() <= BLOCK {
-        for (e, &m) in ends.windows(2).zip(&*greatest) {
-            shift(&values[e[0]..e[1]], m, &mut shifted[e[0]..e[1]]);
-        }
+        vectorised(Shift { values, ends, greatest, shifted });
         exp(&shifted[..values.len()], out);
     } else {
         for (values, out) in values.chunks(BLOCK).zip(out.chunks_mut(BLOCK)) {
-            shift(values, greatest[0], &mut shifted[..values.len()]);
+            vectorised(Shift { values, ends: &[0, values.len()], greatest, shifted });
             exp(&shifted[..values.len()], out);
         }
     }
@@ -147,14 +147,88 @@ fn block<T: Real>(
     if !times.is_empty() {
         fill_in(kernels, (fills, times), greatest, sums, out_fills, rows.log);
     }
-    for ((e, &m), &sum) in ends.windows(2).zip(&*greatest).zip(&*sums) {
-        let out = &mut out[e[0]..e[1]];
-        if rows.log {
-            let log = sum.ln();
-            out.iter_mut().zip(&values[e[0]..e[1]]).for_each(|(o, &v)| *o = T::of((v - m).wide() - log));
-        } else {
+    if rows.log {
+        sums.iter_mut().for_each(|sum| *sum = sum.ln());
+        vectorised(Logarithms { values, ends, greatest, logs: sums, out });
+    } else {
+        vectorised(Quotients { ends, sums, out });
+    }
+}
+
+/// The greatest elements of rows, as [`most`].
+struct Greatest<'a, T> {
+    values: &'a [T],
+    ends: &'a [usize],
+    greatest: &'a mut [T],
+}
+
+impl<T: Real> Loop for Greatest<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let rows = self.ends.windows(2).map(|e| &self.values[e[0]..e[1]]);
+        self.greatest.iter_mut().zip(rows).for_each(|(m, row)| *m = most(row));
+    }
+}
+
+/// Rows without their greatest elements.
+struct Shift<'a, T> {
+    values: &'a [T],
+    ends: &'a [usize],
+    greatest: &'a [T],
+    shifted: &'a mut [T],
+}
+
+impl<T: Real> Loop for Shift<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        for (e, &m) in self.ends.windows(2).zip(self.greatest) {
+            let row = self.shifted[e[0]..e[1]].iter_mut().zip(&self.values[e[0]..e[1]]);
+            row.for_each(|(o, &v)| *o = v - m);
+        }
+    }
+}
+
+/// Logarithms of softmax.
+struct Logarithms<'a, T> {
+    values: &'a [T],
+    ends: &'a [usize],
+    greatest: &'a [T],
+    /// Of the sums of rows.
+    logs: &'a [f64],
+    out: &'a mut [T],
+}
+
+impl<T: Real> Loop for Logarithms<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        for ((e, &m), &log) in self.ends.windows(2).zip(self.greatest).zip(self.logs) {
+            let row = self.out[e[0]..e[1]].iter_mut().zip(&self.values[e[0]..e[1]]);
+            row.for_each(|(o, &v)| *o = T::of((v - m).wide() - log));
+        }
+    }
+}
+
+/// Softmax itself, of exponentials.
+struct Quotients<'a, T> {
+    ends: &'a [usize],
+    sums: &'a [f64],
+    out: &'a mut [T],
+}
+
+impl<T: Real> Loop for Quotients<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        for (e, &sum) in self.ends.windows(2).zip(self.sums) {
             let scale = T::of(1.0 / sum);
-            out.iter_mut().for_each(|o| *o = *o * scale);
+            self.out[e[0]..e[1]].iter_mut().for_each(|o| *o = *o * scale);
         }
     }
 }
@@ -184,26 +258,35 @@ fn as_bytes_mut<T: Real>(values: &mut [T]) -> &mut [u8] {
     bytemuck::cast_slice_mut(values)
 }
 
-#[inline(always)]
-fn shift<T: Real>(values: &[T], m: T, out: &mut [T]) {
-    for (o, &v) in out.iter_mut().zip(values) {
-        *o = v - m;
-    }
-}
-
 /// The greatest element that is not NaN.
 #[inline(always)]
 fn most<T: Real>(values: &[T]) -> T {
-    let greater = |m: T, v: T| if v > m { v } else { m };
-    let (chunks, rest) = values.as_chunks::<8>();
-    let mut lanes = [T::LEAST; 8];
-    for chunk in chunks {
-        for (m, &v) in lanes.iter_mut().zip(chunk) {
-            *m = greater(*m, v);
+    /// In lanes, as far as there are whole blocks of them.
+    #[inline(always)]
+    fn in_lanes<T: Real, const N: usize>(values: &[T], m: T) -> (T, &[T]) {
+        let (blocks, rest) = values.as_chunks::<N>();
+        if blocks.is_empty() {
+            return (m, rest);
         }
+        let mut lanes = [m; N];
+        for block in blocks {
+            for i in 0..N {
+                lanes[i] = greater(lanes[i], block[i]);
+            }
+        }
+        (lanes.iter().fold(m, |m, &v| greater(m, v)), rest)
     }
-    let m = rest.iter().fold(T::LEAST, |m, &v| greater(m, v));
-    if chunks.is_empty() { m } else { lanes.iter().fold(m, |m, &v| greater(m, v)) }
+    let (m, rest) = if values.len() > LONG { in_lanes::<T, 64>(values, T::LEAST) } else { (T::LEAST, values) };
+    let (m, rest) = in_lanes::<T, 8>(rest, m);
+    rest.iter().fold(m, |m, &v| greater(m, v))
+}
+
+/// Elements of a row from which on its greatest is found in many lanes: a step waits for the one before it in the same lane.
+const LONG: usize = 255;
+
+#[inline(always)]
+fn greater<T: Real>(m: T, v: T) -> T {
+    if v > m { v } else { m }
 }
 
 #[cfg(test)]

@@ -8,9 +8,7 @@ pub const AT_ONCE: usize = 1 << 12;
 /// Terms that are added one after the other, in each of some lanes.
 const FEW: usize = 1 << 8;
 /// More than one vector of them: an addition waits for the one before it in the same lane.
-const LANES: usize = GROUP * 2;
-/// Lanes of a loop of their own: of 16 at once compilers make vectors of 8, 4, 2 and 2.
-const GROUP: usize = 8;
+const LANES: usize = 16;
 
 /// Adds the terms that `f` makes of each number. The same at every level of vector instructions.
 pub fn sums<T: Copy, const N: usize>(of: &[T], f: &(impl Fn(T) -> [f64; N] + Sync)) -> [f64; N] {
@@ -73,12 +71,10 @@ fn in_lanes<T: Copy, const N: usize>(of: &[T], f: &impl Fn(T) -> [f64; N]) -> La
     let (blocks, rest) = of.as_chunks::<LANES>();
     let mut lanes = [[0.0; LANES]; N];
     for block in blocks {
-        for first in [0, GROUP] {
-            for l in first..first + GROUP {
-                let terms = f(block[l]);
-                for i in 0..N {
-                    lanes[i][l] += terms[i];
-                }
+        for l in 0..LANES {
+            let terms = f(block[l]);
+            for i in 0..N {
+                lanes[i][l] += terms[i];
             }
         }
     }

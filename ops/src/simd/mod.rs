@@ -10,6 +10,7 @@ mod arc;
 mod error;
 mod exponential;
 mod float;
+mod gamma;
 mod halves;
 #[cfg(target_arch = "x86_64")]
 mod key_lanes;
@@ -42,6 +43,7 @@ use arc::{Acos, Asin, Atan};
 use error::{Erf, Erfc, Erfinv, Gelu};
 use exponential::{Cosh, Elu, Exp, Exp2, Expm1, Sigmoid, Silu, Sinh, Softsign, Tanh};
 use float::Float;
+use gamma::Lgamma;
 use logarithm::{Acosh, Asinh, Atanh, Log, Log1p, Log2, Log10, Logit, Softplus};
 
 /// A function of a float whose common case is branch-free arithmetic with fused multiply-adds.
@@ -171,6 +173,7 @@ functions! {
     Erf, "error function": erf_f32 erf_f64;
     Erfc, "complementary error function": erfc_f32 erfc_f64;
     Erfinv, "inverse of the error function": erfinv_f32 erfinv_f64;
+    Lgamma, "logarithm of the gamma function": lgamma_f32 lgamma_f64;
 }
 
 /// Rounding functions: one instruction where the CPU has SSE4.1, a call per element else.

@@ -120,7 +120,7 @@ pub(crate) const ERFINV_TAIL_F32: [f32; 8] = [
 pub(crate) const ERFINV_TAIL_F32_MIDDLE: f32 = 3.3;
 
 /// `lgamma(x) / ((x - 1) (x - 2))` around 1.375, for 0.75 to 2.
-pub(super) const LGAMMA_1: [f64; 27] = [
+pub(crate) const LGAMMA_1: [f64; 27] = [
     0.502_422_488_495_269_5,
     -0.163_299_155_820_136_35,
     0.076_433_137_600_448_65,
@@ -151,7 +151,7 @@ pub(super) const LGAMMA_1: [f64; 27] = [
 ];
 
 /// `lgamma(x) / (x - 2)` around 2.5, for 2 to 3.
-pub(super) const LGAMMA_2: [f64; 17] = [
+pub(crate) const LGAMMA_2: [f64; 17] = [
     0.569_365_740_945_838_4,
     0.267_581_799_398_809_7,
     -0.044_805_842_697_384_6,

@@ -371,7 +371,8 @@ unary_table! { $
     /// The logarithm of the absolute value of the gamma function; ∞ at 0 and negative integers.
     Lgamma { name: lgamma, domain: Any, typing: inexact_real,
         derivative: [Digamma x], kernels: {
-        float => |x| x.precisely(special::lgamma),
+        f32: simd::lgamma_f32,
+        f64: simd::lgamma_f64,
     } }
     /// The derivative of `lgamma`; ∓∞ at ±0 and NaN at negative integers.
     Digamma { name: digamma, domain: Any, typing: inexact_real,

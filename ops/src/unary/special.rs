@@ -144,7 +144,7 @@ pub(crate) fn gelu(x: f64) -> f64 {
 }
 
 /// Where Stirling's series begins: eight terms of it are enough.
-const STIRLING: f64 = 10.0;
+pub(crate) const STIRLING: f64 = 10.0;
 
 /// `sin(π x)`, where `x` is not an integer, and `x` less the nearest integer.
 fn sin_pi(x: f64) -> (f64, f64) {
@@ -174,7 +174,7 @@ fn lgamma_above(x: f64) -> f64 {
     if x < 0.75 {
         lgamma_above(1.0 + x) - x.ln() // DLMF 5.5.1
     } else if x < 2.0 {
-        (x - 1.0) * (x - 2.0) * polynomial(x - 1.375, &table::LGAMMA_1)
+        (x - 1.0) * (x - 2.0) * polynomial(x - 1.375, &table::LGAMMA_1) + 0.0 // no -0 for 1
     } else if x < 3.0 {
         (x - 2.0) * polynomial(x - 2.5, &table::LGAMMA_2)
     } else if x < STIRLING {
@@ -186,24 +186,28 @@ fn lgamma_above(x: f64) -> f64 {
         }
         lgamma_above(rest) + product.ln()
     } else {
-        // DLMF 5.11.1: B(2k) / (2k (2k - 1) x^(2k - 1))
-        const TERMS: [f64; 8] = [
-            1.0 / 12.0,
-            -1.0 / 360.0,
-            1.0 / 1_260.0,
-            -1.0 / 1_680.0,
-            1.0 / 1_188.0,
-            -691.0 / 360_360.0,
-            1.0 / 156.0,
-            -3_617.0 / 122_400.0,
-        ];
-        const LN_ROOT_2_PI: f64 = 0.918_938_533_204_672_8;
-        if x.is_infinite() {
-            return x;
-        }
-        let series = polynomial((1.0 / x) * (1.0 / x), &TERMS) / x;
-        (x - 0.5) * (x.ln() - 1.0) + (series + (LN_ROOT_2_PI - 0.5))
+        if x.is_infinite() { x } else { stirling(x, x.ln()) }
     }
+}
+
+/// `lgamma(x)` for `x` of at least [`STIRLING`], whose logarithm is `log`.
+#[inline(always)]
+pub(crate) fn stirling(x: f64, log: f64) -> f64 {
+    // DLMF 5.11.1: B(2k) / (2k (2k - 1) x^(2k - 1))
+    const TERMS: [f64; 8] = [
+        1.0 / 12.0,
+        -1.0 / 360.0,
+        1.0 / 1_260.0,
+        -1.0 / 1_680.0,
+        1.0 / 1_188.0,
+        -691.0 / 360_360.0,
+        1.0 / 156.0,
+        -3_617.0 / 122_400.0,
+    ];
+    const LN_ROOT_2_PI: f64 = 0.918_938_533_204_672_8;
+    let inverse = 1.0 / x;
+    let series = polynomial(inverse * inverse, &TERMS) / x;
+    (x - 0.5) * (log - 1.0) + (series + (LN_ROOT_2_PI - 0.5))
 }
 
 /// The logarithmic derivative of `Γ`. At 0 it is infinite, with the sign of what comes before; at negative integers NaN.
