@@ -5,7 +5,7 @@ use std::hint::black_box;
 
 use criterion::measurement::WallTime;
 use criterion::{BatchSize, BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
-use openwork::{DType, Layout, Tensor, s};
+use openwork::{DType, Index, Layout, Tensor, s};
 
 const N: usize = 1 << 16;
 const PER_ROW: usize = 16;
@@ -275,6 +275,39 @@ fn any_columns(c: &mut Criterion) {
     group.finish();
 }
 
+/// Arrays of whole numbers times a column, and one another, beside plain loops in the same order.
+///
+///     cargo bench --bench matmul -- whole_numbers
+fn whole_numbers(c: &mut Criterion) {
+    const N: usize = 1000;
+    let mut group = c.benchmark_group("whole_numbers");
+    let numbers: Vec<i32> = (0..N * N).map(|i| (i * 7919 % 201) as i32 - 100).collect();
+    let x = Tensor::from_vec([N, N], numbers.clone()).expect("as many elements");
+    let column = Tensor::from_vec([N], numbers[..N].to_vec()).expect("as many elements");
+    let dots = || -> Vec<i32> {
+        let dot =
+            |row: &[i32]| row.iter().zip(&numbers[..N]).fold(0i32, |sum, (a, b)| sum.wrapping_add(a.wrapping_mul(*b)));
+        numbers.chunks_exact(N).map(dot).collect()
+    };
+    assert_eq!(x.matmul(&column).and_then(|x| x.to_vec::<i32>()).expect("integers"), dots());
+    group.bench_function("times a column", |b| b.iter(|| black_box(&x).matmul(&column)));
+    group.bench_function("times a column/loop", |b| b.iter(|| black_box(dots())));
+    let some = x.index([Index::from(..200)]).expect("rows");
+    let product = || {
+        let mut out = vec![0i32; 200 * N];
+        for (out, row) in out.chunks_exact_mut(N).zip(numbers.chunks_exact(N)) {
+            for (&a, other) in row.iter().zip(numbers.chunks_exact(N)) {
+                out.iter_mut().zip(other).for_each(|(out, b)| *out = out.wrapping_add(a.wrapping_mul(*b)));
+            }
+        }
+        out
+    };
+    assert_eq!(some.matmul(&x).and_then(|x| x.to_vec::<i32>()).expect("integers"), product());
+    group.bench_function("times one another", |b| b.iter(|| black_box(&some).matmul(&x)));
+    group.bench_function("times one another/loop", |b| b.iter(|| black_box(product())));
+    group.finish();
+}
+
 /// Gram matrices of rows with few features, beside the same product of rows of the transpose, which is at hand; and a transpose times
 /// eight columns.
 ///
@@ -384,6 +417,7 @@ criterion_group!(
     stencils,
     scattered,
     any_columns,
+    whole_numbers,
     gram,
     orders,
     blocks,

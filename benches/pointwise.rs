@@ -85,6 +85,19 @@ fn functions(c: &mut Criterion) {
         group.bench_function(BenchmarkId::new("by doubles", op.name()), |b| b.iter(|| by_doubles(black_box(&single))));
         group.bench_function(BenchmarkId::new("op of singles", op.name()), |b| b.iter(|| black_box(&single).unary(op)));
     }
+    // By the recurrence and Stirling's series alone.
+    let plain = |x: f64| {
+        let product: f64 = (0..10).map(|i| x + f64::from(i)).product();
+        let x = x + 10.0;
+        let series = 1.0 / 12.0 - (1.0 / 360.0 - (1.0 / 1260.0 - 1.0 / 1680.0 / x / x) / x / x) / x / x;
+        (x - 0.5) * x.ln() - x + 0.5 * std::f64::consts::TAU.ln() + series / x - product.ln()
+    };
+    let found = x.unary(UnaryOp::Lgamma).and_then(|x| x.to_vec::<f64>()).expect("floats");
+    assert!(found.iter().zip(&values).all(|(found, &x)| (found - plain(x)).abs() < 1e-11) && found[0] > 0.0);
+    group.bench_function("loop/lgamma", |b| {
+        b.iter(|| black_box(&values).iter().map(|&x| plain(x)).collect::<Vec<f64>>());
+    });
+    group.bench_function("op/lgamma", |b| b.iter(|| black_box(&x).unary(UnaryOp::Lgamma)));
     let half = single.cast(DType::F16).expect("floats");
     group.bench_function("op/exp of halves", |b| b.iter(|| black_box(&half).unary(UnaryOp::Exp)));
     let cubes = x.pow(3.0).and_then(|x| x.to_vec::<f64>()).expect("floats");
@@ -504,8 +517,9 @@ fn arrays(c: &mut Criterion) {
     same(narrow.pow(&three).expect("integers"), powers(&narrow, &three).expect("integers"));
     group.bench_function("pow, int32", |b| b.iter(|| black_box(&narrow).pow(&three)));
     group.bench_function("pow, int32/loop", |b| b.iter(|| powers(black_box(&narrow), black_box(&three))));
-    let known = Tensor::from_vec([3], vec![1i64, 5, 17]).expect("three");
-    let found = |x: &Tensor| x.map(|i: i64| [1, 5, 17].contains(&i));
+    let some: Vec<i64> = (0..64).step_by(3).collect();
+    let known = Tensor::from_vec([some.len()], some.clone()).expect("as many");
+    let found = |x: &Tensor| x.map(|i: i64| some.contains(&i));
     same(whole.isin(&known).expect("integers"), found(&whole).expect("integers"));
     group.bench_function("isin", |b| b.iter(|| black_box(&whole).isin(&known)));
     group.bench_function("isin/loop", |b| b.iter(|| found(black_box(&whole))));

@@ -4,7 +4,7 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use openwork::{Layout, Result, Tensor, keep};
+use openwork::{DType, Layout, Result, Tensor, keep};
 
 const ROWS: usize = 1 << 16;
 const COLS: usize = 1 << 16;
@@ -29,6 +29,14 @@ fn softmax(c: &mut Criterion) {
     group.bench_function("rows/composed", |b| b.iter(|| composed(black_box(&x))));
     group.bench_function("rows/csr", |b| b.iter(|| black_box(&x).softmax(1)));
     group.bench_function("rows/csr_log", |b| b.iter(|| black_box(&x).log_softmax(1)));
+    let rows = Tensor::rand([1000, 1000], 2).and_then(|x| x.cast(DType::F32)).expect("a valid shape");
+    let plain = |x: &Tensor| x.sub(&x.logsumexp(keep(1))?);
+    let (one, other) = (rows.log_softmax(1).expect("floats"), plain(&rows).expect("floats"));
+    assert!(one.allclose(&other, 1e-6, 1e-6).expect("two of one shape"));
+    group.bench_function("rows/array", |b| b.iter(|| black_box(&rows).softmax(1)));
+    group.bench_function("rows/array_composed", |b| b.iter(|| composed(black_box(&rows))));
+    group.bench_function("rows/array_log", |b| b.iter(|| black_box(&rows).log_softmax(1)));
+    group.bench_function("rows/array_log_composed", |b| b.iter(|| plain(black_box(&rows))));
     let stored = x.stored();
     group.bench_function("rows/csr_stored", |b| b.iter(|| black_box(&stored).softmax(1)));
     group.bench_function("columns/csr", |b| b.iter(|| black_box(&x).softmax(0)));

@@ -163,7 +163,7 @@ impl<T: Whole> Loop for Bytes<'_, T> {
         let multiples = if T::of_short(-1).short() < 0 { 128u16.div_ceil(divisor) } else { 0 };
         let floor = |a: i16| {
             let dividend = (if by < 0 { -a } else { a } + (multiples * divisor) as i16) as u16;
-            (u32::from(dividend) * reciprocal >> 16) as i16 - multiples as i16
+            ((u32::from(dividend) * reciprocal) >> 16) as i16 - multiples as i16
         };
         let rest = |a: i16| a - floor(a) * by;
         let pairs = out.iter_mut().zip(a);

@@ -87,6 +87,9 @@ impl<T: Term> Kernels for Loops<T> {
 /// Columns that are accumulated in registers at a time.
 const WIDE: usize = 16;
 
+/// Rows of a dense matrix that are multiplied together.
+const TOGETHER: usize = 4;
+
 /// Elements whose rows of the dense matrix are asked for ahead.
 const ROWS_AHEAD: usize = 32;
 
@@ -255,9 +258,23 @@ impl<T: Term> Loop for DenseDense<'_, T> {
 
 #[inline(always)]
 fn dense_dense<T: Term>(left: Grid<'_>, rows: Range<usize>, right: Grid<'_>, k: usize, n: usize, acc: &mut [u8]) {
-    let (a, b, acc) = (slice::<T>(left.values), slice::<T>(right.values), slice_mut::<T::Acc>(acc));
+    let (a, b, mut acc) = (slice::<T>(left.values), slice::<T>(right.values), slice_mut::<T::Acc>(acc));
     if k == 0 {
         return;
+    }
+    let mut rows = rows;
+    let is_wide = right.col == 1 && n >= WIDE && (left.col, right.row) != (0, 0);
+    while const { size_of::<T::Acc>() <= 8 } && is_wide && rows.len() >= TOGETHER {
+        let (some, rest) = acc.split_at_mut(TOGETHER * n);
+        let first = rows.start;
+        rows_together::<T>(
+            std::array::from_fn(|i| &a[(first + i) * left.row..]),
+            left.col,
+            (b, right.row),
+            [k, n],
+            some,
+        );
+        (acc, rows.start) = (rest, first + TOGETHER);
     }
     for (out, r) in acc.chunks_exact_mut(n).zip(rows) {
         let a = &a[r * left.row..];
@@ -295,6 +312,40 @@ fn dense_dense<T: Term>(left: Grid<'_>, rows: Range<usize>, right: Grid<'_>, k: 
                 j += 1;
             }
         }
+    }
+}
+
+/// Some rows times a dense matrix, [`WIDE`] of whose columns are read once for all of them; the last columns of it, fewer than these,
+/// together with columns that are done.
+#[inline(always)]
+fn rows_together<T: Term>(
+    a: [&[T]; TOGETHER],
+    step: usize,
+    (b, row): (&[T], usize),
+    [k, n]: [usize; 2],
+    out: &mut [T::Acc],
+) {
+    let mut j = 0;
+    while j < n {
+        // Those that are done are left as they are.
+        let (first, done) = if j + WIDE <= n { (j, 0) } else { (n - WIDE, j + WIDE - n) };
+        let mut sums = [[T::ZERO; WIDE]; TOGETHER];
+        for r in 0..TOGETHER {
+            sums[r].copy_from_slice(&out[r * n + first..][..WIDE]);
+        }
+        for k in 0..k {
+            let b = &b[k * row + first..][..WIDE];
+            for r in 0..TOGETHER {
+                let x = a[r][k * step];
+                for i in 0..WIDE {
+                    sums[r][i] = T::mul_add(sums[r][i], x, b[i]);
+                }
+            }
+        }
+        for r in 0..TOGETHER {
+            out[r * n + first + done..][..WIDE - done].copy_from_slice(&sums[r][done..]);
+        }
+        j += WIDE;
     }
 }
 

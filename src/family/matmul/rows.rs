@@ -202,7 +202,8 @@ impl Pass<'_> {
     /// Where pieces of similar work end that are made of whole rows of all matrices.
     fn dense_pieces(&self, rows: usize) -> Vec<usize> {
         let Some(left) = self.left.filter(|l| self.parts.rows && l.ids.is_none() && rows > 0) else {
-            let grain = (WORK / self.work_per_row().max(1)).max(1);
+            // Rows of arrays are multiplied a few together, if there are enough for threads.
+            let grain = (WORK / self.work_per_row().max(1)).max(4.min(rows / 16)).max(1);
             return (1..=rows.div_ceil(grain)).map(|piece| (piece * grain).min(rows)).collect();
         };
         // A row is worth what it stores, and what is written of it.
