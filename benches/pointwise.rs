@@ -504,6 +504,15 @@ fn arrays(c: &mut Criterion) {
     group.bench_function("remainder", |b| b.iter(|| black_box(&whole).remainder(7)));
     group.bench_function("remainder/loop", |b| b.iter(|| left(black_box(&whole))));
 
+    let singles = x.mul(200.0).and_then(|x| x.cast(DType::F32)).expect("floats");
+    let to_bytes = |x: &Tensor| x.map(|x: f32| x as u8);
+    same(singles.cast(DType::U8).expect("a cast"), to_bytes(&singles).expect("floats"));
+    group.bench_function("cast to bytes", |b| b.iter(|| black_box(&singles).cast(DType::U8)));
+    group.bench_function("cast to bytes/loop", |b| b.iter(|| to_bytes(black_box(&singles))));
+    let to_int = |x: &Tensor| x.map(|x: f32| x as i32);
+    same(singles.cast(DType::I32).expect("a cast"), to_int(&singles).expect("floats"));
+    group.bench_function("cast to int32", |b| b.iter(|| black_box(&singles).cast(DType::I32)));
+    group.bench_function("cast to int32/loop", |b| b.iter(|| to_int(black_box(&singles))));
     let cut = |x: &Tensor| x.map(|i: i64| i % 7);
     same(whole.fmod(7).expect("integers"), cut(&whole).expect("integers"));
     group.bench_function("fmod", |b| b.iter(|| black_box(&whole).fmod(7)));

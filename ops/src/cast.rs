@@ -65,7 +65,9 @@ fn direct(from: DType, to: DType) -> Option<fn(&[u8], &mut [u8])> {
         pair F64: f64 => F32: f32;
         to_long F32: f32 => I64: i64;
         to_long F64: f64 => I64: i64;
-        to_whole F32: f32 => I8: i8, U8: u8, I16: i16, U16: u16, I32: i32, U32: u32;
+        to_short F32: f32 => I8: i8, U8: u8, I16: i16, U16: u16;
+        to_int F32: f32 => I32: i32;
+        to_whole F32: f32 => U32: u32;
         to_whole F64: f64 => I8: i8, U8: u8, I16: i16, U16: u16, I32: i32, U32: u32;
     }
 }
@@ -136,6 +138,56 @@ fn to_whole<A: Cast + Into<f64>, B: Whole>(input: &[u8], output: &mut [u8]) {
         return pair::<A, B>(input, output);
     }
     vectorised(ToWhole::<A, B>(A::from_bytes(input), bytemuck::cast_slice_mut(output)));
+}
+
+/// The sum of this with an integer of a magnitude below 2²² ends in the bits of the integer.
+const SHIFT_SINGLE: f32 = 12_582_912.0; // 1.5 * 2^23
+
+/// Singles to whole numbers of at most 16 bits, likewise: twice as many lanes.
+fn to_short<A: Cast + Into<f32>, B: Whole>(input: &[u8], output: &mut [u8]) {
+    struct ToShort<'a, A, B: Store>(&'a [A], &'a mut [B::Raw]);
+    impl<A: Cast + Into<f32>, B: Whole> Loop for ToShort<'_, A, B> {
+        type Output = ();
+        #[inline(always)]
+        fn run(self) {
+            for (o, &x) in self.1.iter_mut().zip(self.0) {
+                let x: f32 = x.into();
+                let number = if x.is_nan() { 0.0 } else { x.trunc().clamp(B::LEAST as f32, B::GREATEST as f32) };
+                *o = B::ending((number + SHIFT_SINGLE).to_bits()).store();
+            }
+        }
+    }
+    if level() == Level::Baseline {
+        return pair::<A, B>(input, output);
+    }
+    vectorised(ToShort::<A, B>(A::from_bytes(input), bytemuck::cast_slice_mut(output)));
+}
+
+/// Singles to 32 bits, in chunks: one with a number of more than 22 bits goes by doubles.
+fn to_int<A: Cast + Into<f32> + Into<f64>, B: Whole + Store<Raw = i32>>(input: &[u8], output: &mut [u8]) {
+    struct ToInt<'a, A>(&'a [A], &'a mut [i32]);
+    impl<A: Cast + Into<f32>> Loop for ToInt<'_, A> {
+        /// Whether all are short.
+        type Output = bool;
+        #[inline(always)]
+        fn run(self) -> bool {
+            let mut is_short = true;
+            for (o, &x) in self.1.iter_mut().zip(self.0) {
+                let x: f32 = x.into();
+                is_short &= x.abs() < (1 << 22) as f32; // no NaN is
+                *o = (x.trunc() + SHIFT_SINGLE).to_bits().wrapping_sub(SHIFT_SINGLE.to_bits()) as i32;
+            }
+            is_short
+        }
+    }
+    if level() == Level::Baseline {
+        return pair::<A, B>(input, output);
+    }
+    for (input, output) in input.chunks(CHUNK * size_of::<A>()).zip(output.chunks_mut(CHUNK * size_of::<i32>())) {
+        if !vectorised(ToInt::<A>(A::from_bytes(input), bytemuck::cast_slice_mut(output))) {
+            to_whole::<A, B>(input, output);
+        }
+    }
 }
 
 /// The same to 64 bits, in chunks: one with a larger number saturates element by element.
@@ -387,10 +439,13 @@ mod tests {
                 };
                 values.push(number.cast(from));
             }
-            // Short numbers alone: whole chunks of them go another way.
-            while values.len() < 6 * CHUNK {
-                let [a, b] = [random(), random()];
-                values.push(Scalar::Complex128(c128::new((a as i64 >> (24 + b % 40)) as f64 / 1024.0, 0.0)).cast(from));
+            // Short numbers alone, and shorter ones: whole chunks of them go another way.
+            for (end, most) in [(6 * CHUNK, 40), (9 * CHUNK, 35), (12 * CHUNK, 32)] {
+                while values.len() < end {
+                    let [a, b] = [random(), random()];
+                    let short = (a as i64 >> (64 - most + b % most)) as f64 / 1024.0;
+                    values.push(Scalar::Complex128(c128::new(short, 0.0)).cast(from));
+                }
             }
             let input = Block::of(&values, from);
             let mut unaligned = [0u8; 17];
