@@ -29,8 +29,9 @@ pub(super) struct Narrow {
 impl Narrow {
     /// Of a dtype that has narrow keys, and rows of `n` elements.
     pub(super) fn of(dtype: DType, n: usize) -> Option<Narrow> {
-        // Truth values are counted.
-        narrow::bits(dtype).filter(|_| n < u32::MAX as usize && dtype != DType::Bool).map(|bits| Narrow { dtype, bits })
+        // Of two ranks nothing is gained where they are not counted.
+        let is_counted = dtype != DType::Bool || n > SHORT;
+        narrow::bits(dtype).filter(|_| is_counted && n < u32::MAX as usize).map(|bits| Narrow { dtype, bits })
     }
 
     /// Of a dtype whose elements have fewer places in order than they are, or as [`Narrow::of`].
@@ -63,26 +64,69 @@ impl Narrow {
 
     fn sorted(self, flip: u32, source: &[u8]) -> Scratch<u32> {
         let n = source.len() / self.dtype.size();
-        let (mut ranks, mut room) = (Scratch::<u32>::any(n), Scratch::<u32>::any(n));
+        let mut ranks = Scratch::<u32>::any(n);
+        if let Some(tables) = self.tables(flip, source, |count: &mut u32| *count += 1) {
+            // Of each rank there are as many as there were.
+            let counts =
+                (0..tables[0].len()).map(|rank| tables.iter().map(|table| table[rank] as usize).sum::<usize>());
+            let ends: Vec<usize> = counts.scan(0, |end, count| (*end += count, Some(*end)).1).collect();
+            parallel::for_chunks_mut(&mut ranks, 1, GRAIN, &|start, ranks| {
+                let (mut rank, mut at) = (ends.partition_point(|&end| end <= start), 0);
+                while at < ranks.len() {
+                    let end = (ends[rank] - start).min(ranks.len());
+                    ranks[at..end].fill(rank as u32);
+                    (rank, at) = (rank + 1, end);
+                }
+            });
+            return ranks;
+        }
+        let mut room = Scratch::<u32>::any(n);
         parallel::for_chunks_mut(&mut ranks, 1, GRAIN, &|start, ranks| self.ranks(flip, source, start, ranks));
         parallel::sort_words(&mut ranks, &mut room, 0..self.bits);
         ranks
     }
 
-    /// The keys that occur, rising, where there are far fewer than elements.
-    fn met(self, source: &[u8]) -> Option<Vec<u32>> {
+    /// What `meet` makes of an entry for each rank that occurs, as often as it does, in several tables, between which the elements are
+    /// shared out; `None` where there are not far fewer ranks than elements.
+    fn tables<T: Copy + Default + Send>(
+        self,
+        flip: u32,
+        source: &[u8],
+        meet: impl Fn(&mut T) + Sync,
+    ) -> Option<Vec<Vec<T>>> {
         let n = source.len() / self.dtype.size();
         let all = 1usize.checked_shl(self.bits).filter(|&all| all <= n / 4 && self.bits <= 16)?;
         let tables = parallel::map_chunks(n, n.div_ceil(parallel::threads()).max(GRAIN), &|own| {
-            let (mut table, mut ranks) = (vec![false; all], [0; STRETCH]);
+            // Of few ranks one often follows itself, and would wait for itself in one table.
+            let several = if self.bits == 8 { 4 } else { 1 };
+            let (mut tables, mut ranks) = (vec![vec![T::default(); all]; several], [0; STRETCH]);
             for first in own.clone().step_by(STRETCH) {
                 let ranks = &mut ranks[..STRETCH.min(own.end - first)];
-                self.ranks(0, source, first, ranks);
-                ranks.iter().for_each(|&rank| table[rank as usize] = true);
+                self.ranks(flip, source, first, ranks);
+                if let [a, b, c, d] = &mut tables[..] {
+                    let (fours, rest) = ranks.as_chunks::<4>();
+                    for ranks in fours {
+                        let [i, j, k, l] = ranks.map(|rank| rank as usize);
+                        meet(&mut a[i]);
+                        meet(&mut b[j]);
+                        meet(&mut c[k]);
+                        meet(&mut d[l]);
+                    }
+                    rest.iter().for_each(|&rank| meet(&mut a[rank as usize]));
+                } else {
+                    tables.iter_mut().for_each(|all| ranks.iter().for_each(|&rank| meet(&mut all[rank as usize])));
+                }
             }
-            table
+            tables
         });
-        Some((0..all).filter(|&key| tables.iter().any(|table| table[key])).map(|key| key as u32).collect())
+        Some(tables.concat())
+    }
+
+    /// The keys that occur, rising, where there are far fewer than elements.
+    fn met(self, source: &[u8]) -> Option<Vec<u32>> {
+        let tables = self.tables(0, source, |is_met: &mut bool| *is_met = true)?;
+        let all = 0..1 << self.bits;
+        Some(all.filter(|&key: &usize| tables.iter().any(|table| table[key])).map(|key| key as u32).collect())
     }
 
     /// The elements of each of several slices of `n` in order.
