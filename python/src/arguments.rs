@@ -9,7 +9,7 @@ use openwork::{
 };
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyString, PyTuple};
+use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyList, PyString, PyTuple};
 
 use crate::errors::checked;
 use crate::tensor::{self, Tensor};
@@ -204,13 +204,20 @@ pub fn axes(object: &Bound<'_, PyAny>) -> PyResult<Axes> {
     if object.is_none() {
         return Ok((..).into());
     }
-    if let Ok(axis) = object.extract::<isize>() {
-        return Ok(axis.into());
-    }
-    match object.extract::<Vec<isize>>() {
+    match one_or_several::<isize>(object) {
         Ok(several) => Ok(several.into()),
         Err(_) => Err(PyTypeError::new_err(format!("axes are None, an integer or several integers, not {object}"))),
     }
+}
+
+/// An integer, or several. What holds several is not asked for its value: that it has none is a text that nobody reads.
+fn one_or_several<'py, T>(object: &Bound<'py, PyAny>) -> PyResult<Vec<T>>
+where
+    T: for<'a> FromPyObject<'a, 'py>,
+{
+    let holds_several = object.is_instance_of::<PyTuple>() || object.is_instance_of::<PyList>();
+    let one = if holds_several { None } else { object.extract().ok() };
+    one.map_or_else(|| object.extract(), |one| Ok(vec![one]))
 }
 
 macro_rules! kinds {
@@ -264,19 +271,9 @@ pub fn layout(object: &Bound<'_, PyAny>) -> PyResult<Layout> {
 }
 
 fn shape(object: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
-    let sizes = match object.extract::<isize>() {
-        Ok(one) => vec![one],
-        Err(_) => object.extract::<Vec<isize>>()?,
-    };
+    let sizes = one_or_several::<isize>(object)?;
     let sizes: Result<Vec<usize>, _> = sizes.iter().map(|&n| usize::try_from(n)).collect();
     sizes.map_err(|_| PyValueError::new_err(format!("sizes are 0 or more, not {object}")))
-}
-
-fn integers(object: &Bound<'_, PyAny>) -> PyResult<Vec<i64>> {
-    match object.extract::<i64>() {
-        Ok(one) => Ok(vec![one]),
-        Err(_) => object.extract(),
-    }
 }
 
 fn semiring(object: &Bound<'_, PyAny>) -> PyResult<Semiring> {
@@ -357,7 +354,7 @@ kinds! {
     /// An offset.
     Offset(isize): args => args.next()?.extract()?, |&v| v => isize;
     /// Integers.
-    Many(Vec<i64>): args => integers(args.next()?)?, |v| v.into() => Integers;
+    Many(Vec<i64>): args => one_or_several(args.next()?)?, |v| v.into() => Integers;
     /// Sizes.
     Sizes(Vec<usize>): args => shape(args.next()?)?, |v| v.clone() => Vec<usize>;
     /// A dtype.

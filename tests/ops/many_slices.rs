@@ -225,6 +225,11 @@ fn limits_are_those_of_the_greater_and_the_lesser() {
             for (low, high) in [(-1, 1), (0, 300), (1, 0)] {
                 let wanted = x.binary(BinaryOp::Maximum, low).and_then(|y| y.binary(BinaryOp::Minimum, high));
                 same(x.clip(low, high), wanted, format!("{dtype} {low} {high}"));
+                let high = f64::from(high) / 8.0;
+                let wanted = x.binary(BinaryOp::Maximum, low).and_then(|y| y.binary(BinaryOp::Minimum, high));
+                same(x.clip(low, high), wanted, format!("{dtype} {low} {high}"));
+                let wanted = x.binary(BinaryOp::Maximum, high).and_then(|y| y.binary(BinaryOp::Minimum, low));
+                same(x.clip(high, low), wanted, format!("{dtype} {high} {low}"));
             }
         }
     }

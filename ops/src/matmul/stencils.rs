@@ -140,7 +140,7 @@ pub(super) fn dots<T: Lanes>(
     let (mut row, mut out, mut met) = (rows.start, out, Vec::new());
     for (i, s) in stencils.iter().enumerate().skip(known) {
         if let Some(next) = stencils.get(i + AHEAD) {
-            prefetch::<u32, LONGEST>(left.indices, next.entry as usize);
+            prefetch::<u32, { BEFORE + LONGEST }>(left.indices, (next.entry as usize).saturating_sub(BEFORE));
         }
         let own = s.row.max(row)..(s.row + s.count as usize).min(rows.end);
         if own.start >= rows.end {
@@ -192,6 +192,9 @@ const SOON: usize = 1 << 11;
 /// Stretches whose first columns are asked for ahead: they lie far from each other.
 #[cfg(target_arch = "x86_64")]
 const AHEAD: usize = 2;
+/// Columns before them that are asked for as well: those of a few rows at the ends of lines, which are read one by one.
+#[cfg(target_arch = "x86_64")]
+const BEFORE: usize = 16;
 /// Rows that are multiplied side by side.
 #[cfg(target_arch = "x86_64")]
 const ROWS: usize = 4;

@@ -266,7 +266,7 @@ fn segments<M: Fold<E>, E: Element>(values: &[E], offsets: &[usize], acc: &mut [
             for (slot, ends) in acc.iter_mut().zip(offsets.windows(2)) {
                 let (start, end) = (ends[0], ends[1]);
                 let fold = if const { M::EXACT } {
-                    in_turn::<M, E>(&values[start..end])
+                    M::shortly(&values[start..end]).unwrap_or_else(|| in_turn::<M, E>(&values[start..end]))
                 } else if end - start <= SHORT {
                     fold_short::<M, E>(values, start, end)
                 } else {

@@ -272,9 +272,9 @@ macro_rules! kernels_by_dtype {
 
 kernels_by_dtype! {
     sum {
-        Bool => through(Sum<i64>, i32, bool); I8 => through(Sum<i64>, i32, i8);
-        I16 => through(Sum<i64>, i32, i16); I32 => of(Sum<i64>, i32); I64 => of(Sum<i64>, i64);
-        U8 => through(Sum<u64>, u32, u8); U16 => through(Sum<u64>, u32, u16); U32 => of(Sum<u64>, u32);
+        Bool => of(Sum<i64>, bool); I8 => of(Sum<i64>, i8);
+        I16 => of(Sum<i64>, i16); I32 => of(Sum<i64>, i32); I64 => of(Sum<i64>, i64);
+        U8 => of(Sum<u64>, u8); U16 => of(Sum<u64>, u16); U32 => of(Sum<u64>, u32);
         U64 => of(Sum<u64>, u64);
         F16 => through(Sum<f64>, f32, f16); BF16 => through(Sum<f64>, f32, bf16); F32 => of(Sum<f64>, f32);
         F64 => of(Sum<f64>, f64);
@@ -318,8 +318,8 @@ kernels_by_dtype! {
         Complex128 => through(All, bool, c128);
     }
     count {
-        Bool => of(Count, bool); I8 | U8 => through(Count, bool, u8); I16 | U16 => through(Count, bool, u16);
-        I32 | U32 => through(Count, bool, u32); I64 | U64 => through(Count, bool, u64);
+        Bool => of(Count, bool); I8 | U8 => of(Count, u8); I16 | U16 => of(Count, u16);
+        I32 | U32 => of(Count, u32); I64 | U64 => through(Count, bool, u64);
         F16 => through(Count, bool, f16); BF16 => through(Count, bool, bf16); F32 => through(Count, bool, f32);
         F64 => through(Count, bool, f64); Complex64 => through(Count, bool, c64);
         Complex128 => through(Count, bool, c128);

@@ -2,11 +2,11 @@
 //! element enters.
 
 use std::marker::PhantomData;
-use std::ops::Add;
+use std::ops::{Add, AddAssign};
 
 #[cfg(target_arch = "x86_64")]
 use super::rows::Lanes;
-use crate::dtype::{Element, c128};
+use crate::dtype::{DType, Element, c128};
 use crate::groups::Store;
 use crate::scalar::{Cast, Scalar};
 use crate::{bf16, f16};
@@ -90,7 +90,7 @@ macro_rules! arithmetic {
             const WIDE: bool = $wide;
             const EXACT: bool = <$ty as Element>::DTYPE.is_int();
             #[cfg(target_arch = "x86_64")]
-            const LANES: Option<Lanes> = if matches!(<$ty as Element>::DTYPE, crate::DType::F64) { Some(Lanes::Sum) } else { None };
+            const LANES: Option<Lanes> = if matches!(<$ty as Element>::DTYPE, DType::F64) { Some(Lanes::Sum) } else { None };
             #[inline(always)]
             fn combine(a: $ty, b: $ty) -> $ty {
                 let add: fn($ty, $ty) -> $ty = $add;
@@ -115,14 +115,22 @@ macro_rules! arithmetic {
                 power(a, n)
             }
         }
-        arithmetic!(@ Sum<$ty>, $ty);
-        arithmetic!(@ Prod<$ty>, $ty);
+        arithmetic!(@ Sum<$ty>, $ty, |elements| if const { <$ty as Element>::DTYPE.is_int() } {
+            sum_of_narrow(elements).map(|sum| <$ty>::narrow(sum.widen()))
+        } else {
+            None
+        });
+        arithmetic!(@ Prod<$ty>, $ty, |_elements| None);
     };
-    (@ $monoid:ty, $ty:ty) => {
+    (@ $monoid:ty, $ty:ty, |$elements:ident| $shortly:expr) => {
         impl<E: Cast> Fold<E> for $monoid {
             #[inline(always)]
             fn lift(element: E) -> $ty {
                 <$ty>::narrow(element.widen())
+            }
+            #[inline(always)]
+            fn shortly($elements: &[E]) -> Option<$ty> {
+                $shortly
             }
             fn lift_scalar(scalar: Scalar) -> $ty {
                 scalar.to()
@@ -261,7 +269,7 @@ order! {
 
 /// Folds of whether elements are not zero: blocks enter as bool.
 macro_rules! truth {
-    ($monoid:ty, $acc:ty, $identity:expr, $absorbing:expr, |$a:ident, $b:ident| $combine:expr, |$n:ident| $power:expr) => {
+    ($monoid:ty, $acc:ty, $identity:expr, $absorbing:expr, $shortly:expr, |$a:ident, $b:ident| $combine:expr, |$n:ident| $power:expr) => {
         impl Monoid for $monoid {
             type Acc = $acc;
             const IDENTITY: $acc = $identity;
@@ -281,6 +289,11 @@ macro_rules! truth {
             fn lift(element: bool) -> $acc {
                 element.into()
             }
+            #[inline(always)]
+            fn shortly(elements: &[bool]) -> Option<$acc> {
+                let shortly: fn(&[bool]) -> Option<$acc> = $shortly;
+                shortly(elements)
+            }
             fn are_alike(elements: &[bool]) -> bool {
                 // Compared as bytes, many at a time.
                 elements.get(1..).is_none_or(|rest| rest == &elements[..rest.len()])
@@ -292,6 +305,73 @@ macro_rules! truth {
     };
 }
 
-truth!(Any, bool, false, Some(true), |a, b| a | b, |_n| a);
-truth!(All, bool, true, Some(false), |a, b| a & b, |_n| a);
-truth!(Count, u64, 0, None, |a, b| a.wrapping_add(b), |n| a.wrapping_mul(n as u64));
+truth!(Any, bool, false, Some(true), |_all| None, |a, b| a | b, |_n| a);
+truth!(All, bool, true, Some(false), |_all| None, |a, b| a & b, |_n| a);
+truth!(Count, u64, 0, None, |all| sum_of_narrow(all), |a, b| a.wrapping_add(b), |n| a.wrapping_mul(n as u64));
+
+/// Integers are counted as they are, by counters as wide as they are.
+macro_rules! count_of_integers {
+    ($($ty:ty, $turns:literal;)+) => {$(
+        impl Fold<$ty> for Count {
+            #[inline(always)]
+            fn lift(element: $ty) -> u64 {
+                (element != 0).into()
+            }
+            #[inline(always)]
+            fn shortly(elements: &[$ty]) -> Option<u64> {
+                by_counters::<$ty, $ty, $turns>(elements, |element| (element != 0).into())
+            }
+            fn lift_scalar(scalar: Scalar) -> u64 {
+                (!scalar.is_zero()).into()
+            }
+        }
+    )+};
+}
+count_of_integers! {
+    u8, 255;
+    u16, 65_535;
+    u32, 65_535;
+}
+
+/// The sum of what is made of each element, in narrow counters: as many turns as they have room for, then they are read, which takes
+/// as long as some hundred elements otherwise do. Of fewer nothing.
+#[inline(always)]
+fn by_counters<E: Copy, C: Copy + Default + AddAssign, const TURNS: usize>(
+    elements: &[E],
+    each: impl Fn(E) -> C,
+) -> Option<u64>
+where
+    i64: From<C>,
+{
+    const COUNTERS: usize = 64;
+    if elements.len() < 8 * COUNTERS {
+        return None;
+    }
+    let mut total = 0;
+    for elements in elements.chunks(COUNTERS * TURNS) {
+        let (blocks, rest) = elements.as_chunks::<COUNTERS>();
+        let mut counters = [C::default(); COUNTERS];
+        for block in blocks {
+            for i in 0..COUNTERS {
+                counters[i] += each(block[i]);
+            }
+        }
+        total += counters.iter().map(|&n| i64::from(n)).sum::<i64>();
+        total += rest.iter().map(|&element| i64::from(each(element))).sum::<i64>();
+    }
+    Some(total as u64)
+}
+
+/// The sum of integers of one or two bytes, or of truth values, as 64 bits.
+#[inline(always)]
+fn sum_of_narrow<E: Element>(elements: &[E]) -> Option<u64> {
+    let bytes = E::as_bytes(elements);
+    match const { E::DTYPE } {
+        DType::Bool => by_counters::<u8, u8, 255>(bytes, |element| element),
+        DType::U8 => by_counters::<u8, u16, 256>(bytes, u16::from),
+        DType::I8 => by_counters::<i8, i16, 255>(i8::from_bytes(bytes), i16::from),
+        DType::U16 => by_counters::<u16, u32, 65_536>(u16::from_bytes(bytes), u32::from),
+        DType::I16 => by_counters::<i16, i32, 65_535>(i16::from_bytes(bytes), i32::from),
+        _ => None,
+    }
+}

@@ -141,6 +141,39 @@ fn values_by_hand() {
     check(ReduceOp::Mean, &[1.0f32, 2.0], 3.0f64);
 }
 
+/// Counts, and sums of integers that are narrow, of the least and greatest elements.
+#[test]
+fn counters_are_read_before_they_are_full() {
+    fn sums<T: Element>(op: ReduceOp, turns: usize, elements: [T; 2], each: impl Fn(T) -> i64) {
+        let (_, kernels) = kernels(op, T::DTYPE);
+        for n in [1, 511, 512, 1025, 64 * turns - 1, 64 * turns, 64 * turns + 65, 2 * 64 * turns] {
+            for every in [n, 3] {
+                let values: Vec<T> = (0..n).map(|i| elements[usize::from(i % every == 1)]).collect();
+                let wanted = |part: &[T]| part.iter().fold(5, |sum: i64, &value| sum.wrapping_add(each(value)));
+                let mut found = [5i64; 2];
+                kernels.segments(T::as_bytes(&values), &[0, n / 2, n], bytemuck::cast_slice_mut(&mut found));
+                assert_eq!(found, [wanted(&values[..n / 2]), wanted(&values[n / 2..])], "{} {n} {every}", T::DTYPE);
+                let mut found = [0i64];
+                kernels.fold(T::as_bytes(&values), bytemuck::cast_slice_mut(&mut found));
+                assert_eq!(found[0], wanted(&values) - 5, "{} {n} {every}", T::DTYPE);
+            }
+        }
+    }
+    for level in Level::ALL {
+        set_level(Some(level));
+        sums(ReduceOp::CountNonzero, 255, [true, false], i64::from);
+        sums(ReduceOp::CountNonzero, 255, [255u8, 0], |n| (n != 0).into());
+        sums(ReduceOp::CountNonzero, 255, [-128i8, 0], |n| (n != 0).into());
+        sums(ReduceOp::CountNonzero, 65_535, [65_535u16, 0], |n| (n != 0).into());
+        sums(ReduceOp::CountNonzero, 65_535, [-1i32, 0], |n| (n != 0).into());
+        sums(ReduceOp::Sum, 255, [true, false], i64::from);
+        sums(ReduceOp::Sum, 256, [255u8, 254], i64::from);
+        sums(ReduceOp::Sum, 255, [-128i8, 127], i64::from);
+        sums(ReduceOp::Sum, 65_536, [65_535u16, 1], i64::from);
+        sums(ReduceOp::Sum, 65_535, [-32_768i16, 32_767], i64::from);
+    }
+}
+
 /// NaN wins wherever it stands.
 #[test]
 fn nan_wins_in_every_place() {

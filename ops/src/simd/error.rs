@@ -1,6 +1,6 @@
 //! The error function and what is made of it, by the expansions of `coefficients`.
 
-use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
+use std::f64::consts::FRAC_2_SQRT_PI;
 
 use super::exponential::reduced_exponential;
 use super::float::Float;
@@ -14,10 +14,12 @@ pub(super) trait Errors: Sized + 'static {
     const END: Self;
     /// Up to here the complementary one is a normal number.
     const LEAST_ERFC: Self;
+    /// Up to this magnitude of a negative number its product with the normal distribution is a normal number.
+    const LEAST_GELU: Self;
     const ERF: &'static [Self];
     const ERFCX: &'static [Self];
-    /// What √½, rounded, lacks.
-    const ROOT_HALF_LOW: Self;
+    const GELU: &'static [Self];
+    const GELU_SCALE: Self;
     /// The inverse of the error function, of a number of 0 to 1, without 1.
     fn inverse_of_erf(self) -> Self;
 }
@@ -25,9 +27,11 @@ pub(super) trait Errors: Sized + 'static {
 impl Errors for f64 {
     const END: f64 = 6.0;
     const LEAST_ERFC: f64 = 26.0;
+    const LEAST_GELU: f64 = 37.5;
     const ERF: &'static [f64] = &table::ERF;
     const ERFCX: &'static [f64] = &table::ERFCX;
-    const ROOT_HALF_LOW: f64 = special::FRAC_1_SQRT_2_LOW;
+    const GELU: &'static [f64] = &table::GELU;
+    const GELU_SCALE: f64 = 6.0;
     /// One of Halley's steps from an approximation good to six digits, which triples them.
     #[inline(always)]
     fn inverse_of_erf(self) -> f64 {
@@ -49,9 +53,11 @@ impl Errors for f64 {
 impl Errors for f32 {
     const END: f32 = 4.0;
     const LEAST_ERFC: f32 = 9.0;
+    const LEAST_GELU: f32 = 13.0;
     const ERF: &'static [f32] = &table::ERF_F32;
     const ERFCX: &'static [f32] = &table::ERFCX_F32;
-    const ROOT_HALF_LOW: f32 = 1.210_161_7e-8;
+    const GELU: &'static [f32] = &table::GELU_F32;
+    const GELU_SCALE: f32 = 4.0;
     /// By expansions good to all digits of this type.
     #[inline(always)]
     fn inverse_of_erf(self) -> f32 {
@@ -142,19 +148,20 @@ pub(super) struct Gelu;
 impl Function for Gelu {
     #[inline(always)]
     fn outside<R: Float>(x: R) -> R::Flag {
-        (x + R::LEAST_ERFC).not_within(R::ZERO, R::MOST)
+        (x + R::LEAST_GELU).not_within(R::ZERO, R::MOST)
     }
-    /// As [`special::gelu`]: in the left tail `erfc` magnifies the rounding of its argument, which is made good by its derivative.
+    /// What it lacks of `max(x, 0)` depends on the magnitude `a` alone: `a erfc(a / √2) / 2`, which is `exp(-a² / 2)` and `a / (a + scale)`
+    /// times a polynomial in the latter, which all of the axis is mapped to (as [`scaled`]). No argument is multiplied by √½, so nothing is lost that
+    /// the tail would magnify.
     #[inline(always)]
     fn fast<R: Float>(x: R) -> R {
-        let root_half = R::of(FRAC_1_SQRT_2);
-        let u = -x * root_half;
-        let a = u.abs().min(R::LEAST_ERFC);
-        let power = minus_square(a);
-        let scaled = scaled(a);
-        let lost = (-x).mul_add(root_half, -u) - x * R::ROOT_HALF_LOW;
-        let tail = (scaled - lost * R::of(FRAC_2_SQRT_PI)) * power;
-        R::HALF * x * erfc(u, (series(u), if u > R::ZERO { tail } else { scaled * power }))
+        let a = x.abs().min(R::LEAST_GELU);
+        let square = a * a;
+        let lost = a.mul_add(a, -square);
+        let power = reduced_exponential(-R::HALF * square, -R::HALF * lost);
+        let inverse = R::ONE / (a + R::GELU_SCALE);
+        let lacking = a * (inverse * polynomial(a.mul_add(inverse, -R::HALF), R::GELU) * power);
+        (if x > R::ZERO { x - lacking } else { lacking }).copysign(x)
     }
     fn exact(x: f64) -> f64 {
         special::gelu(x)

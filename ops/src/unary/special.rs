@@ -136,6 +136,9 @@ pub(crate) fn gelu(x: f64) -> f64 {
         return -0.0;
     }
     let u = -x * FRAC_1_SQRT_2;
+    if x > 0.0 {
+        return x - 0.5 * x.min(40.0) * erfc(-u); // infinite numbers lack 0 of themselves
+    }
     if !(u > 0.5 && u < 28.0) {
         return 0.5 * x * erfc(u);
     }

@@ -56,14 +56,17 @@ impl Tensor {
         call.end(out)
     }
 
-    /// [`Tensor::clamp`] by two numbers of the tensor's dtype: in one pass. `None` of others.
+    /// [`Tensor::clamp`] by two numbers, in one pass; `None` of other limits. Elements meet both in the dtype that they have at last:
+    /// casts to it keep their order.
     fn between(&self, low: &Operand<'_>, high: &Operand<'_>) -> Result<Option<Tensor>> {
-        let dtype = self.dtype();
-        let fitted = |limit: &Operand<'_>| match limit {
-            Operand::Number(limit) if limit.meets(dtype) == dtype => limit.scalar().fit(dtype).ok(),
-            _ => None,
+        let (Operand::Number(low), Operand::Number(high)) = (low, high) else { return Ok(None) };
+        let with_low = low.meets(self.dtype());
+        let dtype = high.meets(with_low);
+        let (Ok(low), Ok(high), false) = (low.scalar().fit(with_low), high.scalar().fit(dtype), dtype.is_complex())
+        else {
+            return Ok(None);
         };
-        let (Some(low), Some(high), false) = (fitted(low), fitted(high), dtype.is_complex()) else { return Ok(None) };
+        let low = low.cast(dtype);
         let kernel = |x: &[&[u8]], out: &mut [u8]| clamp(dtype, x[0], [low, high], out);
         of_kernel(&[dtype], dtype, &kernel, &[self]).map(Some)
     }
