@@ -1,5 +1,5 @@
 //! Softmax and its logarithm over rows: one pass for each row's maximum, one of vector exponentials over a block of
-//! rows, one that divides. A block stays in the first-level cache.
+//! rows, one that divides. A block stays in the first-level cache. Few rows that are long are gone through in parts, step by step.
 
 use crate::dtype::{DType, Element};
 use crate::reduce::{ReduceKernels, ReduceOp};
@@ -34,6 +34,55 @@ pub fn rows(dtype: DType) -> Option<RowsKernel> {
         DType::F32 => Some(run::<f32>),
         DType::F64 => Some(run::<f64>),
         _ => None,
+    }
+}
+
+/// The steps of a softmax over few rows that are so long that parts of them are gone through beside each other: the greatest of each
+/// part, then the sums of exponentials less that of the row, last what becomes of each element. Numbers are exact as `float64`.
+#[derive(Clone, Copy, Debug)]
+pub struct Steps {
+    /// The greatest element that is not NaN; −∞ of none.
+    pub greatest: fn(values: &[u8]) -> f64,
+    /// Writes the exponentials of elements less the greatest of their row, and gives their sum.
+    pub exponentials: fn(values: &[u8], greatest: f64, out: &mut [u8]) -> f64,
+    /// Makes softmax of exponentials, by the sum of those of the row.
+    pub quotients: fn(sum: f64, out: &mut [u8]),
+    /// Writes the logarithms of softmax, by the greatest element of the row and the sum of its exponentials.
+    pub logarithms: fn(values: &[u8], greatest: f64, sum: f64, out: &mut [u8]),
+}
+
+/// The steps for `float32` and `float64`.
+#[inline(never)] // its loops are compiled here, not in each crate that asks
+pub fn steps(dtype: DType) -> Option<Steps> {
+    match dtype {
+        DType::F32 => Some(steps_of::<f32>()),
+        DType::F64 => Some(steps_of::<f64>()),
+        _ => None,
+    }
+}
+
+fn steps_of<T: Real>() -> Steps {
+    Steps {
+        greatest: |values| {
+            let values = T::from_bytes(values);
+            let mut greatest = [T::LEAST];
+            vectorised(Greatest { values, ends: &[0, values.len()], greatest: &mut greatest });
+            greatest[0].wide()
+        },
+        exponentials: |values, greatest, out| {
+            let Some(kernels) = Kernels::of(T::DTYPE) else { return f64::NAN };
+            let (values, out) = (T::from_bytes(values), T::from_bytes_mut(out));
+            kernels.exponentials(values, T::of(greatest), &mut [T::LEAST; BLOCK], out)
+        },
+        quotients: |sum, out| {
+            let out = T::from_bytes_mut(out);
+            vectorised(Quotients { ends: &[0, out.len()], sums: &[sum], out });
+        },
+        logarithms: |values, greatest, sum, out| {
+            let (values, out) = (T::from_bytes(values), T::from_bytes_mut(out));
+            let (ends, greatest, logs) = (&[0, values.len()], &[T::of(greatest)], &[sum.ln()]);
+            vectorised(Logarithms { values, ends, greatest, logs, out });
+        },
     }
 }
 
@@ -72,6 +121,25 @@ impl Kernels {
     fn of(dtype: DType) -> Option<Kernels> {
         let sum = ReduceOp::Sum.kernels(ReduceOp::Sum.typing(dtype)?)?;
         Some(Kernels { exp: UnaryOp::Exp.kernel(dtype)?, sum })
+    }
+
+    /// Writes the exponentials of a row less its greatest element, and gives their sum: a block of both at a time.
+    fn exponentials<T: Real>(&self, row: &[T], greatest: T, shifted: &mut [T], out: &mut [T]) -> f64 {
+        let (mut sum, mut low) = (0f64, 0f64);
+        for (row, out) in row.chunks(BLOCK).zip(out.chunks_mut(BLOCK)) {
+            let ends = &[0, row.len()];
+            vectorised(Shift { values: row, ends, greatest: &[greatest], shifted });
+            (self.exp)(T::as_bytes(&shifted[..row.len()]), as_bytes_mut(out));
+            let mut of_block = [0.0];
+            self.sum.fold(T::as_bytes(out), bytemuck::cast_slice_mut(&mut of_block));
+            // What the sum of blocks rounds away is collected (Knuth's two-sum): there may be many of them.
+            let before = sum;
+            sum += of_block[0];
+            let moved = sum - before;
+            low += (before - (sum - moved)) + (of_block[0] - moved);
+        }
+        // Infinite and NaN sums have no remainder.
+        if sum.is_finite() { sum + low } else { sum }
     }
 }
 
@@ -129,21 +197,17 @@ fn block<T: Real>(
             *m = fill;
         }
     }
-    // Exponentials of what is left without the greatest, a block at a time. NaN and infinite maxima make NaN of their rows:
-    // these are not numbers less themselves.
-    let exp = |shifted: &[T], out: &mut [T]| (kernels.exp)(T::as_bytes(shifted), as_bytes_mut(out));
-    if values.len() <= BLOCK {
-        vectorised(Shift { values, ends, greatest, shifted });
-        exp(&shifted[..values.len()], out);
-    } else {
-        for (values, out) in values.chunks(BLOCK).zip(out.chunks_mut(BLOCK)) {
-            vectorised(Shift { values, ends: &[0, values.len()], greatest, shifted });
-            exp(&shifted[..values.len()], out);
-        }
-    }
+    // Exponentials of what is left without the greatest, and their sums. NaN and infinite maxima make NaN of their rows: these are not
+    // numbers less themselves.
     sums.clear();
     sums.resize(greatest.len(), 0.0);
-    kernels.sum.segments(T::as_bytes(out), ends, bytemuck::cast_slice_mut(sums));
+    if values.len() <= BLOCK {
+        vectorised(Shift { values, ends, greatest, shifted });
+        (kernels.exp)(T::as_bytes(&shifted[..values.len()]), as_bytes_mut(out));
+        kernels.sum.segments(T::as_bytes(out), ends, bytemuck::cast_slice_mut(sums));
+    } else {
+        sums[0] = kernels.exponentials(values, greatest[0], shifted, out);
+    }
     if !times.is_empty() {
         fill_in(kernels, (fills, times), greatest, sums, out_fills, rows.log);
     }
@@ -318,6 +382,35 @@ mod tests {
                 assert!((log[i] - (values[i] - z.ln())).abs() <= 1e-13 * log[i].abs().max(1.0));
             }
         }
+    }
+
+    #[test]
+    fn steps_are_those_of_whole_rows() {
+        fn same<T: Real>(value: impl Fn(usize) -> T) {
+            let steps = steps(T::DTYPE).unwrap();
+            for n in [0, 1, 1023, 1024, 1025, 5000] {
+                let values: Vec<T> = (0..n).map(&value).collect();
+                let bytes = T::as_bytes(&values);
+                let greatest = (steps.greatest)(bytes);
+                for log in [false, true] {
+                    let (mut whole, mut out) = (vec![T::LEAST; n], vec![T::LEAST; n]);
+                    let rows_of = Rows { values: bytes, ends: &[0, n], fills: &[], times: &[], log };
+                    rows(T::DTYPE).unwrap()(rows_of, as_bytes_mut(&mut whole), &mut []);
+                    let sum = (steps.exponentials)(bytes, greatest, as_bytes_mut(&mut out));
+                    if log {
+                        (steps.logarithms)(bytes, greatest, sum, as_bytes_mut(&mut out));
+                    } else {
+                        (steps.quotients)(sum, as_bytes_mut(&mut out));
+                    }
+                    // Rows of a block at most are added in other lanes.
+                    let near = |(a, b): (&T, &T)| (a.wide() - b.wide()).abs() <= 1e-15 * b.wide().abs();
+                    assert!(out.iter().zip(&whole).all(near), "{} {n} {log}", T::DTYPE);
+                    assert!(n <= BLOCK || T::as_bytes(&out) == T::as_bytes(&whole), "{} {n} {log}", T::DTYPE);
+                }
+            }
+        }
+        same(|i| (i * 7919 % 1013) as f64 / 100.0);
+        same(|i| (i * 7919 % 1013) as f32 / 100.0);
     }
 
     #[test]

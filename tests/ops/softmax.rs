@@ -140,6 +140,36 @@ fn integers_become_floats() {
     assert_eq!(x.standardize(0.0, ..).unwrap().values::<f32>().unwrap(), [-1.0, 1.0]);
 }
 
+/// Rows so long and few that threads share each of them: beside the same elements one by one, with a NaN, an infinity or nothing but
+/// −∞ in a row, and as what is stored of a sparse tensor.
+#[test]
+fn few_long_rows() {
+    const N: usize = 40_000;
+    for dtype in [DType::F64, DType::F32] {
+        let numbers: Vec<f64> = (0..4 * N).map(|i| ((i * 7919) % 1013) as f64 / 100.0 - 3.0).collect();
+        let x = Tensor::from_vec([4, N], numbers).unwrap().cast(dtype).unwrap();
+        let x = x.index_put(s![1, 39_999], f64::NAN).and_then(|x| x.index_put(s![2, 17_000], f64::INFINITY)).unwrap();
+        let x = x.index_put(s![3], f64::NEG_INFINITY).unwrap().index_put(s![0, 5], f64::NEG_INFINITY).unwrap();
+        let sparse = x.to_sparse(Layout::Csr, openwork::Scalar::from(0.123).cast(dtype)).unwrap().stored();
+        let wide = x.cast(DType::F64).unwrap().to_vec::<f64>().unwrap();
+        let exponentials: Vec<f64> = wide[..N].iter().map(|v| (v - 7.12).exp()).collect();
+        let sum: f64 = exponentials.iter().sum();
+        let close = if dtype == DType::F64 { 1e-12 } else { 1e-5 };
+        for x in [x.clone(), sparse] {
+            let of =
+                |y: Result<Tensor>| y.unwrap().to_dense().unwrap().cast(DType::F64).unwrap().to_vec::<f64>().unwrap();
+            let (soft, log) = (of(x.softmax(1)), of(x.log_softmax(1)));
+            assert!(soft[N..].iter().chain(&log[N..]).all(|v| v.is_nan()), "{dtype}");
+            assert_eq!((soft[5], log[5]), (0.0, f64::NEG_INFINITY));
+            for i in (0..N).filter(|&i| i != 5) {
+                let wanted = exponentials[i] / sum;
+                assert!((soft[i] - wanted).abs() <= close * wanted, "{dtype} {i}: {} is not {wanted}", soft[i]);
+                assert!((log[i] - wanted.ln()).abs() <= close * 20.0, "{dtype} {i}: {} is not {}", log[i], wanted.ln());
+            }
+        }
+    }
+}
+
 #[test]
 fn shapes_past_the_address_space() {
     let n = 1usize << 40;

@@ -193,6 +193,10 @@ fn softmax_and_its_kin() {
             }
             same_on_all(&format!("softmax of all of {dtype} {layout}"), &|| absent.softmax(..));
         }
+        // Few long rows, which threads share.
+        let x = random(dtype, Layout::Strided, 8).reshape([3, 1_000_000]).unwrap();
+        same_on_all(&format!("softmax of long rows of {dtype}"), &|| x.softmax(1));
+        same_on_all(&format!("log_softmax of long rows of {dtype}"), &|| x.log_softmax(1));
     });
 }
 

@@ -1,8 +1,9 @@
 //! Softmax over slices that lie in storage one after the other: all of it in one pass over blocks of them.
 
 use crate::base::mapped::{Chosen, Mapped};
-use openwork_ops::softmax::{self, Rows, RowsKernel};
-use openwork_ops::{DType, Scalar};
+use openwork_ops::reduce::ReduceKernels;
+use openwork_ops::softmax::{self, Rows, RowsKernel, Steps};
+use openwork_ops::{DType, ReduceOp, Scalar};
 
 use super::SliceWise;
 use super::beside::fill_over;
@@ -17,11 +18,13 @@ use crate::engine::slices::Split;
 use crate::tensor::fill::fill_of;
 use crate::tensor::{Sparse, Storage, Tensor};
 
-/// Whether rows are worth a pass of their own. A few long ones are left to the elementwise ops, each of which uses all
-/// threads.
-fn suits(rows: usize, elements: usize) -> bool {
+/// Elements of a part of a long row: those of both operand and result stay in a second-level cache.
+const PART: usize = 1 << 14;
+
+/// Whether rows are few and long: threads share each of them.
+fn are_long(rows: usize, elements: usize) -> bool {
     const MANY: usize = 16;
-    rows >= MANY || elements <= GRAIN
+    rows < MANY && elements > GRAIN
 }
 
 impl SliceWise {
@@ -38,10 +41,11 @@ impl SliceWise {
     fn strided_rows(&self, s: &Strided, kept: &[usize], kernel: RowsKernel, log: bool) -> Result<Option<Tensor>> {
         let order: Vec<usize> = kept.iter().chain(&self.axes).copied().collect();
         let rows = count(&kept.mapped(|&a| s.shape[a]));
-        if !suits(rows, s.len()) {
+        let permuted = s.permute(&order);
+        // Long rows whose elements lie apart are left to the elementwise ops, which go through them as they lie.
+        if are_long(rows, s.len()) && !permuted.is_contiguous() {
             return Ok(None);
         }
-        let permuted = s.permute(&order);
         let ends: Vec<usize> = (0..=rows).map(|r| r * (s.len() / rows)).collect();
         let (out, _) = run(kernel, &permuted.dense_bytes()?, &ends, None, s.dtype, log)?;
         let mut back = vec![0; order.len()];
@@ -56,7 +60,8 @@ impl SliceWise {
         }
         let runs = split.runs();
         let rows = runs.ends.len() - 1;
-        if runs.order.is_some() || !suits(rows, s.nse()) {
+        // And those over a fill.
+        if runs.order.is_some() || s.fill_values().is_some() && are_long(rows, s.nse()) {
             return Ok(None);
         }
         let per_row = split.per_row;
@@ -111,6 +116,12 @@ fn run(
     log: bool,
 ) -> Result<(Buffer, Buffer)> {
     let (size, rows) = (dtype.size(), ends.len() - 1);
+    if fills.is_none()
+        && are_long(rows, ends[rows])
+        && let (Some(steps), Some(adding)) = (softmax::steps(dtype), sums())
+    {
+        return Ok((in_parts(steps, &adding, values, ends, size, log)?, Buffer::empty()));
+    }
     let mut cuts = vec![0];
     while let Some(&first) = cuts.last().filter(|&&c| c < rows) {
         // At least a row, at most a grain of them, of about a grain of elements.
@@ -141,4 +152,56 @@ fn run(
         of_fills = Some(made);
     })?;
     Ok((out, of_fills.unwrap_or_else(|| Ok(Buffer::empty()))?))
+}
+
+fn sums() -> Option<ReduceKernels> {
+    ReduceOp::Sum.kernels(ReduceOp::Sum.typing(DType::F64)?)
+}
+
+/// Few long rows, step by step, in parts that depend on the rows alone, so that threads do not matter.
+fn in_parts(
+    steps: Steps,
+    adding: &ReduceKernels,
+    values: &[u8],
+    ends: &[usize],
+    size: usize,
+    log: bool,
+) -> Result<Buffer> {
+    // The bytes of each part, and its row.
+    let (mut parts, mut cuts, mut rows) = (Vec::new(), Vec::new(), vec![0]);
+    for (row, ends) in ends.windows(2).enumerate() {
+        for start in (ends[0]..ends[1]).step_by(PART) {
+            let end = (start + PART).min(ends[1]);
+            parts.push((row, start * size..end * size));
+            cuts.push(end * size);
+        }
+        rows.push(parts.len());
+    }
+    let mut greatest = vec![f64::NEG_INFINITY; ends.len() - 1];
+    let of_parts = parallel::map_chunks(parts.len(), 1, &|i| (steps.greatest)(&values[parts[i.start].1.clone()]));
+    for ((row, _), of_part) in parts.iter().zip(of_parts) {
+        greatest[*row] = of_part.max(greatest[*row]);
+    }
+    Buffer::filled(values.len(), size, |out| {
+        let mut of_parts = vec![0.0; parts.len()];
+        let (mut rest, mut items) = (&mut *out, Vec::with_capacity(parts.len()));
+        for ((row, part), sum) in parts.iter().zip(&mut of_parts) {
+            let (own, others) = rest.split_at_mut(part.len());
+            items.push((greatest[*row], &values[part.clone()], own, sum));
+            rest = others;
+        }
+        parallel::for_each(items, &|_, (greatest, values, out, sum)| {
+            *sum = (steps.exponentials)(values, greatest, out);
+        });
+        let mut sums = vec![0.0; greatest.len()];
+        adding.segments(bytemuck::cast_slice(&of_parts), &rows, bytemuck::cast_slice_mut(&mut sums));
+        parallel::for_pieces_mut(out, &cuts, &|i, out| {
+            let (row, part) = &parts[i];
+            if log {
+                (steps.logarithms)(&values[part.clone()], greatest[*row], sums[*row], out);
+            } else {
+                (steps.quotients)(sums[*row], out);
+            }
+        });
+    })
 }
