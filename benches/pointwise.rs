@@ -77,7 +77,16 @@ fn functions(c: &mut Criterion) {
     }
     // Of singles, as many are computed at once again: beside the same function of doubles, to and fro.
     let single = x.cast(DType::F32).expect("floats");
-    for op in [UnaryOp::Exp, UnaryOp::Exp2, UnaryOp::Log, UnaryOp::Sin, UnaryOp::Tan, UnaryOp::Tanh, UnaryOp::Erfinv] {
+    for op in [
+        UnaryOp::Exp,
+        UnaryOp::Exp2,
+        UnaryOp::Log,
+        UnaryOp::Sin,
+        UnaryOp::Tan,
+        UnaryOp::Tanh,
+        UnaryOp::Erfinv,
+        UnaryOp::Gelu,
+    ] {
         let by_doubles = |x: &Tensor| x.cast(DType::F64)?.unary(op)?.cast(DType::F32);
         let expected = by_doubles(&single).expect("defined for floats");
         let found = single.unary(op).expect("defined for floats");
@@ -572,6 +581,11 @@ fn arrays(c: &mut Criterion) {
     same(x.clamp(0.25, 0.75).expect("floats"), between(&x).expect("floats"));
     group.bench_function("clamp", |b| b.iter(|| black_box(&x).clamp(0.25, 0.75)));
     group.bench_function("clamp/two ops", |b| b.iter(|| between(black_box(&x))));
+    let whole = x.mul(100.0).and_then(|x| x.cast(DType::I32)).expect("floats");
+    let between = |x: &Tensor| x.maximum(24.5)?.minimum(74.5);
+    same(whole.clamp(24.5, 74.5).expect("floats"), between(&whole).expect("floats"));
+    group.bench_function("clamp of integers", |b| b.iter(|| black_box(&whole).clamp(24.5, 74.5)));
+    group.bench_function("clamp of integers/two ops", |b| b.iter(|| between(black_box(&whole))));
 
     let counted = |list: &[i64]| {
         let mut counts = vec![0i64; N];

@@ -120,6 +120,11 @@ fn whole_numbers(c: &mut Criterion) {
         let sum = x.sum(..).and_then(|s| s.item()).expect("a sum").to::<f64>();
         assert_eq!(sum, if dtype == DType::Bool { (N / 100 * 99) as f64 } else { total });
         group.bench_function(BenchmarkId::new("sum", dtype), |b| b.iter(|| black_box(&x).sum(..)));
+        if dtype.size() < 4 {
+            // In counters of 64 bits, which fewer go into a vector of.
+            let wide = |x: &Tensor| x.cast(DType::I32)?.sum(..);
+            group.bench_function(BenchmarkId::new("sum by int32", dtype), |b| b.iter(|| wide(black_box(&x))));
+        }
         group.bench_function(BenchmarkId::new("max", dtype), |b| b.iter(|| black_box(&x).max(..)));
         group.bench_function(BenchmarkId::new("count", dtype), |b| b.iter(|| black_box(&x).count_nonzero(..)));
         group.bench_function(BenchmarkId::new("add", dtype), |b| b.iter(|| black_box(&x).add(&x)));

@@ -37,6 +37,12 @@ fn softmax(c: &mut Criterion) {
     group.bench_function("rows/array_composed", |b| b.iter(|| composed(black_box(&rows))));
     group.bench_function("rows/array_log", |b| b.iter(|| black_box(&rows).log_softmax(1)));
     group.bench_function("rows/array_log_composed", |b| b.iter(|| plain(black_box(&rows))));
+    // Few rows, which threads share.
+    let long = rows.reshape([2, 500_000]).expect("as many elements");
+    let (one, other) = (long.softmax(1).expect("floats"), composed(&long).expect("floats"));
+    assert!(one.allclose(&other, 1e-6, 0.0).expect("two of one shape"));
+    group.bench_function("long_rows/array", |b| b.iter(|| black_box(&long).softmax(1)));
+    group.bench_function("long_rows/array_composed", |b| b.iter(|| composed(black_box(&long))));
     let stored = x.stored();
     group.bench_function("rows/csr_stored", |b| b.iter(|| black_box(&stored).softmax(1)));
     group.bench_function("columns/csr", |b| b.iter(|| black_box(&x).softmax(0)));
