@@ -172,7 +172,7 @@ fn scan(scan: ScanOp, x: &Tensor, dtype: Option<DType>, with_initial: bool, axis
     };
     let unsupported = || error::dtype(&[x.dtype()], "the op is not defined for this dtype; cast first");
     let typing = scan.typing(x.dtype()).ok_or_else(unsupported)?;
-    let kernels = scan.kernels(typing.acc).ok_or_else(unsupported)?;
+    let kernels = scan.kernels(typing).ok_or_else(unsupported)?;
     let identity = scan.fold().kernels(typing).map(|k| k.identity);
     let scan = Scan { typing, kernels, initial: identity.filter(|_| with_initial) };
     let out = match &x.storage {

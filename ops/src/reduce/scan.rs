@@ -47,12 +47,16 @@ impl ScanOp {
         self.fold().typing(dtype)
     }
 
-    /// The kernels over elements of a dtype that [`ScanOp::typing`] accumulates in.
+    /// The kernels of a typing that [`ScanOp::typing`] gives, over elements of what it accumulates in.
     #[inline(never)] // its kernels are compiled here, not in each crate that asks
-    pub fn kernels(self, acc: DType) -> Option<ScanKernels> {
-        Some(match (self, acc) {
+    pub fn kernels(self, typing: ReduceTyping) -> Option<ScanKernels> {
+        Some(match (self, typing.acc) {
             (ScanOp::Sum, DType::I64) => of::<Sum<i64>>(),
             (ScanOp::Sum, DType::U64) => of::<Sum<u64>>(),
+            // Sums of narrower floats have bits to spare.
+            (ScanOp::Sum, DType::F64) if typing.input.size() < size_of::<f64>() => {
+                ScanKernels { columns: plain_sums, rows: rows_of_plain_sums }
+            }
             (ScanOp::Sum, DType::F64) => ScanKernels { columns: sums, rows: rows_of_sums::<1> },
             (ScanOp::Sum, DType::Complex128) => ScanKernels { columns: sums, rows: rows_of_sums::<2> },
             (ScanOp::Prod, DType::I64) => of::<Prod<i64>>(),
@@ -61,8 +65,8 @@ impl ScanOp {
             (ScanOp::Prod, DType::Complex128) => of::<Prod<c128>>(),
             (ScanOp::Max, DType::Bool) => of::<Any>(),
             (ScanOp::Min, DType::Bool) => of::<All>(),
-            (ScanOp::Max, _) => extreme!(Max, acc),
-            (ScanOp::Min, _) => extreme!(Min, acc),
+            (ScanOp::Max, acc) => extreme!(Max, acc),
+            (ScanOp::Min, acc) => extreme!(Min, acc),
             _ => return None,
         })
     }
@@ -134,10 +138,11 @@ fn rows_of_products(values: &[u8], n: usize, out: &mut [u8]) {
 /// Rows of floats that are scanned beside each other, as columns are: in one row each step waits for the one before.
 pub const ROWS_BESIDE: usize = 8;
 
-/// How long such rows are at least.
+/// How long such rows are at least, for products: of shorter rows several are on their way alone. Not for sums, of which each may branch:
+/// where a correction is 0.
 const LONG: usize = 16;
 
-/// Scans as many rows as there are groups of [`ROWS_BESIDE`], if they are long, for sums or else for products: the elements of these.
+/// Scans as many rows as there are groups of [`ROWS_BESIDE`], if they are not too short, for sums or else for products: the elements of these.
 fn rows_beside<const SUMS: bool>(values: &[f64], n: usize, out: &mut [f64]) -> usize {
     struct Rows<'a, const SUMS: bool>(&'a [f64], usize, &'a mut [f64]);
     impl<const SUMS: bool> Loop for Rows<'_, SUMS> {
@@ -171,11 +176,73 @@ fn rows_beside<const SUMS: bool>(values: &[f64], n: usize, out: &mut [f64]) -> u
             }
         }
     }
-    if n < LONG {
+    if n < if SUMS { 2 } else { LONG } {
         return 0;
     }
     let groups = values.chunks_exact(ROWS_BESIDE * n).zip(out.chunks_exact_mut(ROWS_BESIDE * n));
     groups.map(|(values, out)| narrowly_vectorised(Rows::<SUMS>(values, n, out))).count() * ROWS_BESIDE * n
+}
+
+/// Elements of a row whose sums are found beside each other.
+const TOGETHER: usize = 8;
+
+/// Plain sums along one row, after `sum`, and what they come to: those within a few elements by steps that double (Hillis and Steele,
+/// "Data parallel algorithms", 1986), so that only one in [`TOGETHER`] waits for the sum before it. −0 changes no element.
+struct Along<'a>(&'a [f64], f64, &'a mut [f64]);
+
+impl Loop for Along<'_> {
+    type Output = f64;
+    #[inline(always)]
+    fn run(self) -> f64 {
+        let Along(values, mut sum, out) = self;
+        let (blocks, rest) = values.as_chunks::<TOGETHER>();
+        let (out_blocks, out_rest) = out.as_chunks_mut::<TOGETHER>();
+        for (block, out) in blocks.iter().zip(out_blocks) {
+            let mut sums = *block;
+            let mut step = 1;
+            while step < TOGETHER {
+                let mut before = [-0.0; TOGETHER];
+                before[step..].copy_from_slice(&sums[..TOGETHER - step]);
+                for i in 0..TOGETHER {
+                    sums[i] += before[i];
+                }
+                step *= 2;
+            }
+            for i in 0..TOGETHER {
+                out[i] = sum + sums[i];
+            }
+            sum = out[TOGETHER - 1];
+        }
+        for (&value, out) in rest.iter().zip(out_rest) {
+            sum += value;
+            *out = sum;
+        }
+        sum
+    }
+}
+
+fn rows_of_plain_sums(values: &[u8], n: usize, out: &mut [u8]) {
+    struct Rows<'a>(&'a [f64], usize, &'a mut [f64]);
+    impl Loop for Rows<'_> {
+        type Output = ();
+        #[inline(always)]
+        fn run(self) {
+            for (row, out) in self.0.chunks_exact(self.1).zip(self.2.chunks_exact_mut(self.1)) {
+                Along(row, -0.0, out).run();
+            }
+        }
+    }
+    if n < TOGETHER {
+        return rows::<Sum<f64>>(values, n, out);
+    }
+    vectorised(Rows(f64::from_bytes(values), n, f64::from_bytes_mut(out)));
+}
+
+fn plain_sums(rows: &[u8], state: &mut [u8], out: &mut [u8]) {
+    match f64::from_bytes_mut(state) {
+        [sum, _] => *sum = vectorised(Along(f64::from_bytes(rows), *sum, f64::from_bytes_mut(out))),
+        _ => scan::<Sum<f64>>(rows, state, out),
+    }
 }
 
 /// Columns that stay in registers.
@@ -246,7 +313,8 @@ fn few_sums<const N: usize>(rows: &[f64], sums: &mut [f64], low: &mut [f64], out
     own_low.copy_from_slice(low);
     for (row, out) in rows.as_chunks::<N>().0.iter().zip(out.as_chunks_mut::<N>().0) {
         for column in 0..N {
-            out[column] = add(&mut own_sums[column], &mut own_low[column], row[column]);
+            let (sum, low) = (&mut own_sums[column], &mut own_low[column]);
+            out[column] = if N == 1 { add_in_turn(sum, low, row[column]) } else { add(sum, low, row[column]) };
         }
     }
     sums.copy_from_slice(&own_sums);
@@ -277,12 +345,28 @@ impl Loop for Sums<'_> {
 /// The sum with one more element.
 #[inline(always)]
 fn add(sum: &mut f64, low: &mut f64, value: f64) -> f64 {
+    let next = step(sum, low, value);
+    // Without a branch, which would be foreseen wrongly as often as not: it is not a number from where the sum is not finite on, and
+    // there any finite one does; and 0 is taken away, as added it would make 0 of −0.
+    let correction = if *low > f64::MIN { *low } else { f64::MIN };
+    next - (0.0 - correction)
+}
+
+/// The same where sums wait for each other anyhow, and most are corrected: a branch is foreseen then.
+#[inline(always)]
+fn add_in_turn(sum: &mut f64, low: &mut f64, value: f64) -> f64 {
+    let next = step(sum, low, value);
+    next + if (*low < 0.0) | (*low > 0.0) { *low } else { -0.0 }
+}
+
+/// The plain sum with one more element, whose rounding is collected.
+#[inline(always)]
+fn step(sum: &mut f64, low: &mut f64, value: f64) -> f64 {
     let next = *sum + value;
     let of_value = next - *sum;
     *low += (*sum - (next - of_value)) + (value - of_value);
     *sum = next;
-    // One of 0 would make 0 of −0, and it is not a number from where the sum is not finite on.
-    next + if (*low < 0.0) | (*low > 0.0) { *low } else { -0.0 }
+    next
 }
 
 #[cfg(test)]
@@ -290,9 +374,13 @@ mod tests {
     use super::*;
     use crate::simd::{Level, set_level};
 
+    fn of(op: ScanOp, dtype: DType) -> ScanKernels {
+        op.kernels(ReduceTyping { input: dtype, acc: dtype, out: dtype }).unwrap()
+    }
+
     /// The scans of columns that lie beside each other, `width` of them.
     fn columns<T: Element>(op: ScanOp, width: usize, values: &[T]) -> Vec<T> {
-        let kernel = op.kernels(T::DTYPE).unwrap().columns;
+        let kernel = of(op, T::DTYPE).columns;
         let words = |bytes: usize| vec![0u128; bytes.div_ceil(16)];
         let (first, rest) = values.split_at(width);
         let (mut state, mut out) = (words(2 * size_of_val(first)), words(size_of_val(rest)));
@@ -312,7 +400,7 @@ mod tests {
         let found = columns(op, 1, values);
         let mut out = vec![0u128; size_of_val(values).div_ceil(16)];
         let out = &mut bytemuck::cast_slice_mut(&mut out)[..size_of_val(values)];
-        (op.kernels(T::DTYPE).unwrap().rows)(T::as_bytes(values), values.len(), out);
+        (of(op, T::DTYPE).rows)(T::as_bytes(values), values.len(), out);
         assert_eq!(out, T::as_bytes(&found));
         found
     }
@@ -320,7 +408,7 @@ mod tests {
     #[test]
     fn rows_are_scanned_by_themselves() {
         let mut out = [0i64; 6];
-        let kernels = ScanOp::Sum.kernels(DType::I64).unwrap();
+        let kernels = of(ScanOp::Sum, DType::I64);
         (kernels.rows)(i64::as_bytes(&[1, 2, 3, 10, 20, 30]), 3, bytemuck::cast_slice_mut(&mut out));
         assert_eq!(out, [1, 3, 6, 10, 30, 60]);
     }
@@ -362,7 +450,7 @@ mod tests {
                     let all: Vec<f64> = (0..n * count).map(value).collect();
                     for op in [ScanOp::Sum, ScanOp::Prod] {
                         let mut out = vec![0.0; all.len()];
-                        let kernels = op.kernels(DType::F64).unwrap();
+                        let kernels = of(op, DType::F64);
                         (kernels.rows)(f64::as_bytes(&all), n, bytemuck::cast_slice_mut(&mut out));
                         for (row, found) in all.chunks(n).zip(out.chunks(n)) {
                             let same = |(a, b): (&f64, &f64)| a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan();
@@ -395,7 +483,66 @@ mod tests {
         assert!(run(ScanOp::Sum, &[-0.0f64])[0].is_sign_negative());
         let z = |re, im| c128::new(re, im);
         assert_eq!(run(ScanOp::Sum, &[z(1.0, 2.0), z(3.0, -5.0)]), [z(1.0, 2.0), z(4.0, -3.0)]);
-        assert!(ScanOp::Max.kernels(DType::Complex64).is_none());
+        let complex = ReduceTyping { input: DType::Complex64, acc: DType::Complex64, out: DType::Complex64 };
+        assert!(ScanOp::Max.kernels(complex).is_none());
+    }
+
+    /// Sums of what was narrower: beside those one by one, from the first of a row on and after others, at each level.
+    #[test]
+    fn narrow_floats_are_added_plainly() {
+        let typing = ReduceTyping { input: DType::F32, acc: DType::F64, out: DType::F32 };
+        let kernels = ScanOp::Sum.kernels(typing).unwrap();
+        let mut of_levels = Vec::new();
+        for level in Level::ALL {
+            set_level(Some(level));
+            let mut bits = Vec::new();
+            for n in [1, 2, 7, 8, 9, 16, 23, 1000] {
+                let values: Vec<f64> = (0..3 * n).map(|i| ((i * 7919 % 1013) as f32 / 7.0 - 70.0).into()).collect();
+                let mut out = vec![0.0; 3 * n];
+                (kernels.rows)(f64::as_bytes(&values), n, bytemuck::cast_slice_mut(&mut out));
+                for (row, found) in values.chunks(n).zip(out.chunks(n)) {
+                    let (mut sum, mut size) = (0.0, 0.0);
+                    for (value, found) in row.iter().zip(found) {
+                        (sum, size) = (sum + value, size + value.abs());
+                        assert!((found - sum).abs() <= 1e-14 * size, "{found} is not {sum}");
+                    }
+                }
+                bits.extend(out.iter().map(|x| x.to_bits()));
+                let mut state = [100.0, 0.0];
+                (kernels.columns)(
+                    f64::as_bytes(&values),
+                    bytemuck::cast_slice_mut(&mut state),
+                    bytemuck::cast_slice_mut(&mut out),
+                );
+                let sum = 100.0 + values.iter().sum::<f64>();
+                assert!(out.last().is_some_and(|&last| last == state[0] && (last - sum).abs() <= 1e-9), "{n}");
+                bits.extend(out.iter().map(|x| x.to_bits()));
+            }
+            for at in 0..20 {
+                let mut values = [1f64; 20];
+                values[at] = f64::INFINITY;
+                values[19 - at] = -values[19 - at];
+                let mut out = [0.0; 20];
+                (kernels.rows)(f64::as_bytes(&values), 20, bytemuck::cast_slice_mut(&mut out));
+                let mut sum = 0.0;
+                assert!(values.iter().zip(&out).all(|(value, &found)| {
+                    sum += value;
+                    found == sum
+                }));
+                values[0] = f64::NEG_INFINITY;
+                (kernels.rows)(f64::as_bytes(&values), 20, bytemuck::cast_slice_mut(&mut out));
+                assert!(
+                    at == 0
+                        || out[..at].iter().all(|&x| x == f64::NEG_INFINITY) && out[at..].iter().all(|x| x.is_nan())
+                );
+            }
+            let mut out = [0f64; 20];
+            (kernels.rows)(f64::as_bytes(&[-0.0; 20]), 20, bytemuck::cast_slice_mut(&mut out));
+            assert!(out.iter().all(|x| x.to_bits() == (-0.0f64).to_bits()));
+            of_levels.push(bits);
+        }
+        set_level(None);
+        assert!(of_levels.iter().all(|bits| *bits == of_levels[0]));
     }
 
     #[test]
