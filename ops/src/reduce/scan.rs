@@ -138,8 +138,7 @@ fn rows_of_products(values: &[u8], n: usize, out: &mut [u8]) {
 /// Rows of floats that are scanned beside each other, as columns are: in one row each step waits for the one before.
 pub const ROWS_BESIDE: usize = 8;
 
-/// How long such rows are at least, for products: of shorter rows several are on their way alone. Not for sums, of which each may branch:
-/// where a correction is 0.
+/// How long such rows are at least, for products: of shorter rows several are on their way alone. Not for sums, whose steps are longer.
 const LONG: usize = 16;
 
 /// Scans as many rows as there are groups of [`ROWS_BESIDE`], if they are not too short, for sums or else for products: the elements of these.
