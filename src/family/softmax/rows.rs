@@ -1,4 +1,5 @@
-//! Softmax over slices that lie in storage one after the other: all of it in one pass over blocks of them.
+//! Softmax over slices that lie in storage one after the other: all of it in one pass over blocks of them, or, where they are few and
+//! long, step by step in parts that threads share.
 
 use crate::base::mapped::{Chosen, Mapped};
 use openwork_ops::reduce::ReduceKernels;
@@ -60,7 +61,7 @@ impl SliceWise {
         }
         let runs = split.runs();
         let rows = runs.ends.len() - 1;
-        // And those over a fill.
+        // Long rows over a fill are left to the elementwise ops as well.
         if runs.order.is_some() || s.fill_values().is_some() && are_long(rows, s.nse()) {
             return Ok(None);
         }
