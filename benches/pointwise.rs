@@ -316,6 +316,11 @@ fn small(c: &mut Criterion) {
     group.bench_function("clone", |r| r.iter(|| black_box(&a).clone()));
     group.bench_function("strided/add", |r| r.iter(|| black_box(&x) + black_box(&y)));
     group.bench_function("strided/relu", |r| r.iter(|| black_box(&x).relu()));
+    // Operands that repeat: a number, a row, an arm of one element.
+    let above = x.gt(0.5).expect("floats compare");
+    group.bench_function("strided/mul_number", |r| r.iter(|| black_box(&x) * 2.0));
+    group.bench_function("strided/add_row", |r| r.iter(|| black_box(&x) + black_box(&row)));
+    group.bench_function("strided/where", |r| r.iter(|| black_box(&above).where_(&x, 0.0)));
     group.finish();
 }
 

@@ -41,7 +41,7 @@ pub fn rows(dtype: DType) -> Option<RowsKernel> {
 /// part, then the sums of exponentials less that of the row, last what becomes of each element. Numbers are exact as `float64`.
 #[derive(Clone, Copy, Debug)]
 pub struct Steps {
-    /// The greatest element that is not NaN; −∞ of none.
+    /// The greatest element; −∞ of none, NaN if one is.
     pub greatest: fn(values: &[u8]) -> f64,
     /// Writes the exponentials of elements less the greatest of their row, and gives their sum.
     pub exponentials: fn(values: &[u8], greatest: f64, out: &mut [u8]) -> f64,
@@ -64,9 +64,9 @@ pub fn steps(dtype: DType) -> Option<Steps> {
 fn steps_of<T: Real>() -> Steps {
     Steps {
         greatest: |values| {
-            let values = T::from_bytes(values);
+            let Some(kernels) = Kernels::of(T::DTYPE) else { return f64::NAN };
             let mut greatest = [T::LEAST];
-            vectorised(Greatest { values, ends: &[0, values.len()], greatest: &mut greatest });
+            kernels.max.fold(values, as_bytes_mut(&mut greatest));
             greatest[0].wide()
         },
         exponentials: |values, greatest, out| {
@@ -115,12 +115,14 @@ struct Kernels {
     exp: fn(&[u8], &mut [u8]),
     /// Sums of rows, in `float64`.
     sum: ReduceKernels,
+    /// Their greatest elements.
+    max: ReduceKernels,
 }
 
 impl Kernels {
     fn of(dtype: DType) -> Option<Kernels> {
-        let sum = ReduceOp::Sum.kernels(ReduceOp::Sum.typing(dtype)?)?;
-        Some(Kernels { exp: UnaryOp::Exp.kernel(dtype)?, sum })
+        let of = |op: ReduceOp| op.kernels(op.typing(dtype)?);
+        Some(Kernels { exp: UnaryOp::Exp.kernel(dtype)?, sum: of(ReduceOp::Sum)?, max: of(ReduceOp::Max)? })
     }
 
     /// Writes the exponentials of a row less its greatest element, and gives their sum: a block of both at a time.
@@ -191,7 +193,7 @@ fn block<T: Real>(
 
     greatest.clear();
     greatest.resize(ends.len() - 1, T::LEAST);
-    vectorised(Greatest { values, ends, greatest });
+    vectorised(Greatest { values, ends, kernels, greatest });
     for ((m, &fill), &n) in greatest.iter_mut().zip(fills).zip(times) {
         if n > 0.0 && fill > *m {
             *m = fill;
@@ -219,21 +221,59 @@ fn block<T: Real>(
     }
 }
 
-/// The greatest elements of rows, as [`most`].
+/// The greatest elements of rows. A row with NaN has one or NaN: it becomes NaN by either.
 struct Greatest<'a, T> {
     values: &'a [T],
     ends: &'a [usize],
+    kernels: &'a Kernels,
     greatest: &'a mut [T],
 }
+
+/// Elements of a row from which on the fold of any array finds its greatest.
+const LONG: usize = 128;
+/// Elements of other rows that are compared at a time.
+const LANES: usize = 8;
 
 impl<T: Real> Loop for Greatest<'_, T> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let rows = self.ends.windows(2).map(|e| &self.values[e[0]..e[1]]);
-        self.greatest.iter_mut().zip(rows).for_each(|(m, row)| *m = most(row));
+        for (e, m) in self.ends.windows(2).zip(self.greatest) {
+            let row = &self.values[e[0]..e[1]];
+            if row.len() >= LONG {
+                self.kernels.max.fold(T::as_bytes(row), as_bytes_mut(std::slice::from_mut(m)));
+                continue;
+            }
+            let (blocks, rest) = row.as_chunks::<LANES>();
+            let mut most = T::LEAST;
+            if let Some((first, blocks)) = blocks.split_first() {
+                let mut lanes = *first;
+                for block in blocks {
+                    for i in 0..LANES {
+                        lanes[i] = greater(lanes[i], block[i]);
+                    }
+                }
+                let mut half = LANES / 2;
+                while half > 0 {
+                    for i in 0..half {
+                        lanes[i] = greater(lanes[i], lanes[i + half]);
+                    }
+                    half /= 2;
+                }
+                most = lanes[0];
+            }
+            for &v in rest {
+                most = greater(most, v);
+            }
+            *m = most;
+        }
     }
+}
+
+#[inline(always)]
+fn greater<T: Real>(m: T, v: T) -> T {
+    if v > m { v } else { m }
 }
 
 /// Rows without their greatest elements.
@@ -320,37 +360,6 @@ fn fill_in<T: Real>(
 
 fn as_bytes_mut<T: Real>(values: &mut [T]) -> &mut [u8] {
     bytemuck::cast_slice_mut(values)
-}
-
-/// The greatest element that is not NaN.
-#[inline(always)]
-fn most<T: Real>(values: &[T]) -> T {
-    /// In lanes, as far as there are whole blocks of them.
-    #[inline(always)]
-    fn in_lanes<T: Real, const N: usize>(values: &[T], m: T) -> (T, &[T]) {
-        let (blocks, rest) = values.as_chunks::<N>();
-        if blocks.is_empty() {
-            return (m, rest);
-        }
-        let mut lanes = [m; N];
-        for block in blocks {
-            for i in 0..N {
-                lanes[i] = greater(lanes[i], block[i]);
-            }
-        }
-        (lanes.iter().fold(m, |m, &v| greater(m, v)), rest)
-    }
-    let (m, rest) = if values.len() > LONG { in_lanes::<T, 64>(values, T::LEAST) } else { (T::LEAST, values) };
-    let (m, rest) = in_lanes::<T, 8>(rest, m);
-    rest.iter().fold(m, |m, &v| greater(m, v))
-}
-
-/// Elements of a row from which on its greatest is found in many lanes: a step waits for the one before it in the same lane.
-const LONG: usize = 255;
-
-#[inline(always)]
-fn greater<T: Real>(m: T, v: T) -> T {
-    if v > m { v } else { m }
 }
 
 #[cfg(test)]

@@ -92,6 +92,9 @@ def test_shapes_and_sizes():
         ow.zeros((2, 3)).reshape((4, -1))
     with pytest.raises(ValueError):
         ow.zeros((2, 3)).reshape((-1, -1))
+    for shape in [(2.5, 3), (2, 3.0), [2.0, 3], (2, "3")]:
+        with pytest.raises(TypeError):
+            ow.zeros((2, 3)).reshape(shape)
     with pytest.raises(ValueError):
         ow.zeros((2, 3)) + ow.zeros((3, 2))
     with pytest.raises(ValueError, match="csr2"):

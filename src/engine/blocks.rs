@@ -12,7 +12,7 @@ use crate::base::buffer::{BYTES, Buffer, zeroed_vec};
 use crate::base::error::Result;
 use crate::base::faults::{self, Fault};
 use crate::base::parallel;
-use crate::base::strided::{Strided, dense_len};
+use crate::base::strided::{Shape, Strided, dense_len};
 use crate::levels::level::Indices;
 use crate::levels::pattern::{Part, Pattern, RowForm};
 
@@ -495,24 +495,34 @@ impl Pass<'_> {
     /// If memory cannot hold the results, of which broadcasting may make any number.
     pub(crate) fn on_arrays(&self, operands: &[&Strided]) -> Result<Strided> {
         let shape = &operands[0].shape;
-        if operands.iter().all(|x| x.is_contiguous()) {
+        // In order as they lie: one element repeated has no order of its own.
+        let lies_so = |x: &&Strided| x.is_contiguous();
+        if operands.iter().any(lies_so) && operands.iter().all(|x| lies_so(x) || x.constant_value().is_some()) {
             let result = match operands {
                 [x] => self.run(x.len(), &[Source::values(x)]),
                 [a, b] => self.run(a.len(), &[Source::values(a), Source::values(b)]),
+                [a, b, c] => self.run(a.len(), &[Source::values(a), Source::values(b), Source::values(c)]),
                 all => self.run(all[0].len(), &all.mapped(|x| Source::values(x))),
             }?;
             return Ok(Strided::new(result, self.out, shape.clone()));
         }
         let ndim = shape.len();
         let constant = |d: usize| shape[d] > 1 && operands.iter().all(|x| x.strides[d] == 0);
-        let core: Vec<usize> = (0..ndim).mapped(|d| if constant(d) { 1 } else { shape[d] });
-        let mut order: Vec<usize> = (0..ndim).collect();
+        let core: Shape = (0..ndim).map(|d| if constant(d) { 1 } else { shape[d] }).collect();
+        let mut order: Shape = (0..ndim).collect();
         sort_short(&mut order, |&d| std::cmp::Reverse(operands[0].strides[d].unsigned_abs()));
         if operands[0].strides.contains(&0) {
             order.sort_unstable(); // no order to follow: C
         }
-        let arrays: Vec<Strided> =
-            operands.mapped(|x| Strided { shape: core[..].into(), ..(*x).clone() }.permute(&order));
+        if core == shape[..] && order.is_sorted() {
+            let n = dense_len(shape, self.out)?;
+            let result = match operands {
+                [a, b] => self.run(n, &[Source::values(a), Source::values(b)]),
+                all => self.run(n, &all.mapped(|x| Source::values(x))),
+            }?;
+            return Ok(Strided::new(result, self.out, shape.clone()));
+        }
+        let arrays: Vec<Strided> = operands.mapped(|x| Strided { shape: core.clone(), ..(*x).clone() }.permute(&order));
         let sources: Vec<Source<'_>> = arrays.mapped(Source::values);
         let permuted: Vec<usize> = order.mapped(|&d| core[d]);
         let n = dense_len(&core, self.out)?;

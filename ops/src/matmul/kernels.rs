@@ -193,7 +193,12 @@ fn dot<T: Term, I: Index>(indices: &[I], values: &[T], b: &[T]) -> T::Acc {
 
 #[inline(always)]
 fn dot_strided<T: Term, I: Index>(indices: &[I], values: &[T], b: &[T], stride: usize) -> T::Acc {
-    indices.iter().zip(values).fold(T::ZERO, |acc, (&k, &x)| T::mul_add(acc, x, b[k.get() * stride]))
+    // A plain loop: what `fold` calls would be compiled for any CPU.
+    let mut acc = T::ZERO;
+    for (&k, &x) in indices.iter().zip(values) {
+        acc = T::mul_add(acc, x, b[k.get() * stride]);
+    }
+    acc
 }
 
 /// Adds `x` times one sparse row.
@@ -283,11 +288,17 @@ fn dense_dense<T: Term>(left: Grid<'_>, rows: Range<usize>, right: Grid<'_>, k: 
                 *o = T::add(*o, T::times(a[0], b[j * right.col], k));
             }
         } else if right.col == 0 || n == 1 {
-            let sum = match (left.col, right.row) {
+            let mut sum = T::ZERO;
+            if (left.col, right.row) == (1, 1) {
                 // Of integers the compiler makes vectors.
-                (1, 1) => a[..k].iter().zip(&b[..k]).fold(T::ZERO, |acc, (&x, &y)| T::mul_add(acc, x, y)),
-                _ => (0..k).fold(T::ZERO, |acc, k| T::mul_add(acc, a[k * left.col], b[k * right.row])),
-            };
+                for (&x, &y) in a[..k].iter().zip(&b[..k]) {
+                    sum = T::mul_add(sum, x, y);
+                }
+            } else {
+                for k in 0..k {
+                    sum = T::mul_add(sum, a[k * left.col], b[k * right.row]);
+                }
+            }
             out.iter_mut().for_each(|o| *o = T::add(*o, sum));
         } else {
             let factors = |j: usize, n: usize| (0..k).map(move |k| (a[k * left.col], &b[k * right.row + j..][..n]));

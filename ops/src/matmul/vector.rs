@@ -285,7 +285,7 @@ impl Float for f32 {
                 sum[i] += f64::from(run[i]);
             }
         }
-        let out = sum.map(|s| s as f32);
+        let out = rounded(sum);
         // Beyond the range of f32 on the way: once more in f64.
         // SAFETY: the caller's promise.
         if sum.iter().all(|s| s.is_finite()) { out } else { unsafe { in_f64(row, column) } }
@@ -314,6 +314,16 @@ impl Float for f32 {
     }
 }
 
+/// A plain loop: the closure of `map` would be compiled for any CPU, and called.
+#[inline(always)]
+fn rounded<const N: usize>(sums: [f64; N]) -> [f32; N] {
+    let mut out = [0.0; N];
+    for i in 0..N {
+        out[i] = sums[i] as f32;
+    }
+    out
+}
+
 /// # Safety
 /// As [`Float::tile`].
 #[cold]
@@ -327,7 +337,7 @@ unsafe fn in_f64<const N: usize>(row: &Row<'_, f32>, column: usize) -> [f32; N] 
             sum[i] += f64::from(x) * f64::from(y[i]);
         }
     }
-    sum.map(|s| s as f32)
+    rounded(sum)
 }
 
 /// Writes rows of the product of compressed rows of 32-bit indices with a dense matrix whose columns lie side by side.

@@ -269,7 +269,7 @@ order! {
 
 /// Folds of whether elements are not zero: blocks enter as bool.
 macro_rules! truth {
-    ($monoid:ty, $acc:ty, $identity:expr, $absorbing:expr, $shortly:expr, |$a:ident, $b:ident| $combine:expr, |$n:ident| $power:expr) => {
+    ($monoid:ty, $acc:ty, $identity:expr, $absorbing:expr, |$all:ident| $shortly:expr, |$a:ident, $b:ident| $combine:expr, |$n:ident| $power:expr) => {
         impl Monoid for $monoid {
             type Acc = $acc;
             const IDENTITY: $acc = $identity;
@@ -290,9 +290,8 @@ macro_rules! truth {
                 element.into()
             }
             #[inline(always)]
-            fn shortly(elements: &[bool]) -> Option<$acc> {
-                let shortly: fn(&[bool]) -> Option<$acc> = $shortly;
-                shortly(elements)
+            fn shortly($all: &[bool]) -> Option<$acc> {
+                $shortly
             }
             fn are_alike(elements: &[bool]) -> bool {
                 // Compared as bytes, many at a time.

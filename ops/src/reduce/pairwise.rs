@@ -89,7 +89,14 @@ fn in_lanes<T: Copy, const N: usize>(of: &[T], f: &impl Fn(T) -> [f64; N]) -> La
 
 #[inline(always)]
 fn both<const N: usize>(a: &Lanes<N>, b: &Lanes<N>) -> Lanes<N> {
-    std::array::from_fn(|i| std::array::from_fn(|l| a[i][l] + b[i][l]))
+    // Plain loops: the closures of `from_fn` would be compiled for any CPU, and called.
+    let mut sums = *a;
+    for i in 0..N {
+        for l in 0..LANES {
+            sums[i][l] += b[i][l];
+        }
+    }
+    sums
 }
 
 /// The sums of all lanes.

@@ -134,7 +134,8 @@ fn is_amd() -> bool {
 }
 
 /// A loop that is compiled once for each level. [`Loop::run`] and all that it calls must be `#[inline(always)]`: what is
-/// not becomes code of the baseline.
+/// not becomes code of the baseline. So may what iterators and arrays do with a closure (`fold`, `for_each`, `map`, `from_fn`), which the
+/// compiler leaves as calls where they are many or large: where elements go by, write a plain `for`.
 pub(crate) trait Loop {
     type Output;
     fn run(self) -> Self::Output;

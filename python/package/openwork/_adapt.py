@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Optional, Union
 
@@ -68,10 +69,12 @@ def _on(device: str | None, x: Any) -> Any:
 
 def _sizes(x: Any, shape: int | Sequence[int], *more: int) -> tuple[int, ...]:
     """A shape, whole or size by size, with the size that -1 stands for."""
+    if type(shape) is tuple and not more and -1 not in shape:
+        return shape  # as most are
     given = (shape, *more) if isinstance(shape, (int, np.integer)) else shape
     if more and given is shape:
         raise TypeError("reshape: a shape is one sequence, or sizes alone")
-    sizes = tuple(int(n) for n in given)
+    sizes = tuple(map(operator.index, given))
     unknown = [i for i, n in enumerate(sizes) if n == -1]
     if not unknown:
         return sizes

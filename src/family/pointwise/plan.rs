@@ -106,16 +106,25 @@ impl<'f> Function<'f> {
 
     /// On strided operands that broadcast to the shape.
     fn on_strided(&self, operands: &[&Tensor], shape: &[usize]) -> Result<Strided> {
-        let wide: Vec<Cow<'_, Strided>> = operands
-            .iter()
-            .filter_map(|x| x.strided())
-            .map(|x| if x.shape == shape { Cow::Borrowed(x) } else { Cow::Owned(x.broadcast(shape)) })
-            .map(|x| match self.via {
-                Some(dtype) if dtype != x.dtype => Cow::Owned(x.cast(dtype)),
-                _ => x,
-            })
-            .collect();
-        self.on_arrays(&wide)
+        match *operands {
+            [Tensor { storage: Storage::Strided(a) }, Tensor { storage: Storage::Strided(b) }] => {
+                self.pass.on_arrays(&[&self.wide(a, shape), &self.wide(b, shape)])
+            }
+            _ => {
+                let arrays: Vec<Cow<'_, Strided>> =
+                    operands.iter().filter_map(|x| x.strided()).map(|x| self.wide(x, shape)).collect();
+                self.on_arrays(&arrays)
+            }
+        }
+    }
+
+    /// An operand as it is met.
+    fn wide<'x>(&self, x: &'x Strided, shape: &[usize]) -> Cow<'x, Strided> {
+        let x = if x.shape == shape { Cow::Borrowed(x) } else { Cow::Owned(x.broadcast(shape)) };
+        match self.via {
+            Some(dtype) if dtype != x.dtype => Cow::Owned(x.cast(dtype)),
+            _ => x,
+        }
     }
 
     fn on_arrays(&self, arrays: &[Cow<'_, Strided>]) -> Result<Strided> {

@@ -144,24 +144,25 @@ impl Tensor {
 
 impl Choice<'_> {
     fn run(&self) -> Result<Tensor> {
-        let dtypes: Vec<DType> = [Some(self.condition)].iter().chain(&self.arms).flatten().map(|t| t.dtype()).collect();
+        let given = || [Some(self.condition)].into_iter().chain(self.arms).flatten();
         if self.condition.dtype() != DType::Bool {
             let why = "the condition must be bool; compare, or cast(DType::Bool) for `!= 0`";
-            return Err(error::dtype(&dtypes, why));
+            return Err(error::dtype(&given().map(Tensor::dtype).collect::<Vec<_>>(), why));
         }
-        let given: Vec<&Tensor> = [Some(self.condition)].into_iter().chain(self.arms).flatten().collect();
-        let shape = common_shape(&given)?;
+        let computes = [DType::Bool, self.dtype, self.dtype];
+        let function =
+            Function::new(Pass { computes: &computes, out: self.dtype, kernel: Kernel::Many(&choose_block) });
+        if let [Some(x), Some(y)] = self.arms
+            && given().all(Tensor::is_strided)
+        {
+            return function.apply(&[self.condition, x, y]);
+        }
+        let shape = common_shape(&given().collect::<Vec<_>>())?;
         if let Some(out) = self.of_arrays(&shape)? {
             return Ok(out);
         }
         let nowhere = Tensor::empty(&shape, self.dtype, Layout::Coo, Fill::Undefined)?;
         let operands = [self.condition, self.arms[0].unwrap_or(&nowhere), self.arms[1].unwrap_or(&nowhere)];
-        let computes = [DType::Bool, self.dtype, self.dtype];
-        let function =
-            Function::new(Pass { computes: &computes, out: self.dtype, kernel: Kernel::Many(&choose_block) });
-        if operands.iter().all(|t| t.is_strided()) {
-            return function.apply(&operands);
-        }
         let side = |x| Side::spread_over(x, &shape);
         let mut sides = [side(operands[0])?, side(operands[1])?, side(operands[2])?];
         if sides.iter().any(Side::is_undefined) {
