@@ -57,7 +57,10 @@ fn long_axes(c: &mut Criterion) {
     let complex =
         Tensor::stack(&[&square, &square.sqrt().expect("of floats")], -1).and_then(|pairs| pairs.view_as_complex());
     let complex = complex.expect("pairs");
-    let pairs: [Pair<'_>; 9] = [
+    let tens = Tensor::rand([100_000, 10], 9).and_then(|x| x.cast(openwork::DType::F32)).expect("a valid shape");
+    let pairs: [Pair<'_>; 11] = [
+        ("max of ten", &|| tens.max(1), &|| turned(&tens)?.max(0)),
+        ("sum of ten", &|| tens.sum(1), &|| turned(&tens)?.sum(0)),
         ("sums along", &|| square.cumulative_sum(1), &|| running(&square, 1000)),
         ("a number for each row", &|| square.sub(&column), &|| {
             square.sub(column.broadcast_to([1000, 1000])?.to_contiguous()?)

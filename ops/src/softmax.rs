@@ -438,5 +438,17 @@ mod tests {
             softmax(&[1.0, f64::NAN, f64::INFINITY, 2.0, f64::NEG_INFINITY, 0.0], &[0, 2, 4, 6], None, false);
         assert!(out[..4].iter().all(|v| v.is_nan()));
         assert_eq!(out[4..], [0.0, 1.0]);
+        // Anywhere in rows of any length.
+        for n in [1, 7, 8, 9, 16, 21, 127, 128, 129, 1000, 2000] {
+            for at in [0, 1, 7, 8, n / 2, n - 1] {
+                for odd in [f64::NAN, f64::INFINITY] {
+                    let mut values = vec![0.5; 2 * n];
+                    values[at.min(n - 1)] = odd;
+                    let (out, _) = softmax(&values, &[0, n, 2 * n], None, n % 2 == 0);
+                    assert!(out[..n].iter().all(|v| v.is_nan()), "{odd} of {n} at {at}");
+                    assert!(out[n..].iter().all(|v| v.is_finite()), "{odd} of {n} at {at}");
+                }
+            }
+        }
     }
 }

@@ -284,14 +284,23 @@ fn segments<M: Fold<E>, E: Element>(values: &[E], offsets: &[usize], acc: &mut [
     }
     #[cfg(target_arch = "x86_64")]
     if let Some(lanes) = M::LANES {
-        let sums = f64::from_bytes_mut(acc);
-        let long = |start: usize, end: usize| {
-            let fold = fold::<M, E>(&values[start..end]);
-            f64::from_bytes(bytemuck::bytes_of(&fold.store())).first().copied().unwrap_or_default()
-        };
-        let done = match E::DTYPE {
-            DType::F64 => rows::fold(lanes, f64::from_bytes(E::as_bytes(values)), offsets, sums, &long),
-            DType::F32 => rows::fold(lanes, f32::from_bytes(E::as_bytes(values)), offsets, sums, &long),
+        fn long<M: Fold<E>, E: Element, A: Element + Default>(values: &[E]) -> A {
+            A::from_bytes(bytemuck::bytes_of(&fold::<M, E>(values).store())).first().copied().unwrap_or_default()
+        }
+        let bytes = E::as_bytes(values);
+        let done = match (E::DTYPE, size_of::<M::Acc>()) {
+            (DType::F64, _) => {
+                let long = |start: usize, end: usize| long::<M, E, f64>(&values[start..end]);
+                rows::fold(lanes, f64::from_bytes(bytes), offsets, f64::from_bytes_mut(acc), &long)
+            }
+            (DType::F32, 8) => {
+                let long = |start: usize, end: usize| long::<M, E, f64>(&values[start..end]);
+                rows::fold(lanes, f32::from_bytes(bytes), offsets, f64::from_bytes_mut(acc), &long)
+            }
+            (DType::F32, _) => {
+                let long = |start: usize, end: usize| long::<M, E, f32>(&values[start..end]);
+                rows::fold(lanes, f32::from_bytes(bytes), offsets, f32::from_bytes_mut(acc), &long)
+            }
             _ => false,
         };
         if done {

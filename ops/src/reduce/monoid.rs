@@ -30,7 +30,7 @@ pub(super) trait Monoid: 'static {
     const PICKS: bool = false;
     /// Whether it is by a choice, and not by an instruction that computes it, that an accumulator may stay as it is.
     const STAYS: bool = false;
-    /// What eight lanes of `f64` accumulators do at a time, if they do it.
+    /// What eight lanes of `f64` do at a time, if accumulators that are `f64` or `f32` are found so.
     #[cfg(target_arch = "x86_64")]
     const LANES: Option<Lanes> = None;
     fn combine(a: Self::Acc, b: Self::Acc) -> Self::Acc;
@@ -206,6 +206,9 @@ fn best_of_numbers<T: Copy + Add<Output = T> + PartialEq, const N: usize>(
     Some(best[0])
 }
 
+/// Elements below which sixteen lanes find the best of them.
+const FEW: usize = 192;
+
 /// The least or greatest element. `$better(a, b)` says whether `a` replaces `b`.
 macro_rules! order {
     ($($ty:ty: $least:expr, $greatest:expr, |$a:ident| $wins:expr, $shortly:ident;)+) => {$(
@@ -221,8 +224,7 @@ macro_rules! order {
             const PICKS: bool = matches!(<$ty as Element>::DTYPE, crate::DType::F64 | crate::DType::F32);
             const STAYS: bool = Self::PICKS | matches!(<$ty as Element>::DTYPE, crate::DType::I64 | crate::DType::U64);
             #[cfg(target_arch = "x86_64")]
-            const LANES: Option<Lanes> =
-                if matches!(<$ty as Element>::DTYPE, crate::DType::F64) { Some(Lanes::$lanes) } else { None };
+            const LANES: Option<Lanes> = if Self::PICKS { Some(Lanes::$lanes) } else { None };
             #[inline(always)]
             fn combine($a: $ty, b: $ty) -> $ty {
                 // Without a branch that nobody can predict.
@@ -247,6 +249,10 @@ macro_rules! order {
     (@ shortly, $ty:ty, $identity:expr, $better:tt) => {
         #[inline(always)]
         fn shortly(values: &[$ty]) -> Option<$ty> {
+            // Few have no use for many lanes, which are combined in the end.
+            if values.len() < FEW {
+                return best_of_numbers::<$ty, 16>(values, $identity, |a, b| a $better b);
+            }
             best_of_numbers::<$ty, { 256 / size_of::<$ty>() }>(values, $identity, |a, b| a $better b)
         }
     };

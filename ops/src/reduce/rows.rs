@@ -7,7 +7,7 @@ use std::arch::x86_64::*;
 use super::kernels::SHORT;
 use crate::simd::{Level, level};
 
-/// Elements that are looked at for every run, be there as many or not.
+/// Elements that are looked at for every run, be there as many or not: the most; less where all runs are shorter.
 const AT_ONCE: usize = 32;
 
 /// A fold that eight lanes do at a time.
@@ -18,8 +18,10 @@ pub(super) enum Lanes {
     Greatest,
 }
 
-/// Elements that are folded as `f64`.
+/// Elements that are folded as `f64`, and what folds are kept as.
 pub(super) trait Wide: Copy + Default {
+    fn wide(self) -> f64;
+    fn of(wide: f64) -> Self;
     /// Four elements.
     ///
     /// # Safety
@@ -28,6 +30,14 @@ pub(super) trait Wide: Copy + Default {
 }
 
 impl Wide for f64 {
+    #[inline(always)]
+    fn wide(self) -> f64 {
+        self
+    }
+    #[inline(always)]
+    fn of(wide: f64) -> f64 {
+        wide
+    }
     #[inline]
     #[target_feature(enable = "avx2")]
     unsafe fn load4(from: *const f64) -> __m256d {
@@ -37,6 +47,15 @@ impl Wide for f64 {
 }
 
 impl Wide for f32 {
+    #[inline(always)]
+    fn wide(self) -> f64 {
+        self.into()
+    }
+    /// Of one of its elements, which it is again.
+    #[inline(always)]
+    fn of(wide: f64) -> f32 {
+        wide as f32
+    }
     #[inline]
     #[target_feature(enable = "avx2")]
     unsafe fn load4(from: *const f32) -> __m256d {
@@ -59,12 +78,12 @@ static FIRST: [u64; 2 * AT_ONCE] = {
 
 /// Combines `acc[r]` with the fold of `values[offsets[r]..offsets[r + 1]]`, that of a long run being `long` of its place.
 /// `false`, and nothing done, on a CPU without the instructions.
-pub(super) fn fold<T: Wide>(
+pub(super) fn fold<T: Wide, A: Wide>(
     lanes: Lanes,
     values: &[T],
     offsets: &[usize],
-    acc: &mut [f64],
-    long: &dyn Fn(usize, usize) -> f64,
+    acc: &mut [A],
+    long: &dyn Fn(usize, usize) -> A,
 ) -> bool {
     if level() < Level::Avx2 {
         return false;
@@ -72,32 +91,50 @@ pub(super) fn fold<T: Wide>(
     // SAFETY: the level in use is at most that of the CPU.
     unsafe {
         match lanes {
-            Lanes::Sum => fold256::<T, { Lanes::Sum as u8 }>(values, offsets, acc, long),
-            Lanes::Least => fold256::<T, { Lanes::Least as u8 }>(values, offsets, acc, long),
-            Lanes::Greatest => fold256::<T, { Lanes::Greatest as u8 }>(values, offsets, acc, long),
+            Lanes::Sum => at_once::<T, A, { Lanes::Sum as u8 }>(values, offsets, acc, long),
+            Lanes::Least => at_once::<T, A, { Lanes::Least as u8 }>(values, offsets, acc, long),
+            Lanes::Greatest => at_once::<T, A, { Lanes::Greatest as u8 }>(values, offsets, acc, long),
         }
     }
     true
 }
 
 #[target_feature(enable = "avx2")]
-fn fold256<T: Wide, const OP: u8>(
+fn at_once<T: Wide, A: Wide, const OP: u8>(
     values: &[T],
     offsets: &[usize],
-    acc: &mut [f64],
-    long: &dyn Fn(usize, usize) -> f64,
+    acc: &mut [A],
+    long: &dyn Fn(usize, usize) -> A,
+) {
+    // Most often one of the first is longer, if any is.
+    let any_beyond = |n: usize| offsets.windows(2).any(|ends| ends[1] - ends[0] > n);
+    if any_beyond(16) {
+        fold256::<T, A, OP, AT_ONCE>(values, offsets, acc, long);
+    } else if any_beyond(8) {
+        fold256::<T, A, OP, 16>(values, offsets, acc, long);
+    } else {
+        fold256::<T, A, OP, 8>(values, offsets, acc, long);
+    }
+}
+
+#[target_feature(enable = "avx2")]
+fn fold256<T: Wide, A: Wide, const OP: u8, const N: usize>(
+    values: &[T],
+    offsets: &[usize],
+    acc: &mut [A],
+    long: &dyn Fn(usize, usize) -> A,
 ) {
     for (slot, ends) in acc.iter_mut().zip(offsets.windows(2)) {
         let (start, end) = (ends[0], ends[1]);
-        let own = if end - start <= SHORT { short::<T, OP>(values, start, end) } else { long(start, end) };
-        let (all, own) = (_mm256_set1_pd(*slot), _mm256_set1_pd(own));
-        *slot = _mm256_cvtsd_f64(combine::<OP>(all, own));
+        let own = if end - start <= SHORT { short::<T, OP, N>(values, start, end) } else { long(start, end).wide() };
+        let (all, own) = (_mm256_set1_pd(slot.wide()), _mm256_set1_pd(own));
+        *slot = A::of(_mm256_cvtsd_f64(combine::<OP>(all, own)));
     }
 }
 
 #[inline]
 #[target_feature(enable = "avx2")]
-fn short<T: Wide, const OP: u8>(values: &[T], start: usize, end: usize) -> f64 {
+fn short<T: Wide, const OP: u8, const N: usize>(values: &[T], start: usize, end: usize) -> f64 {
     let none = _mm256_set1_pd(match OP {
         op if op == Lanes::Least as u8 => f64::INFINITY,
         op if op == Lanes::Greatest as u8 => f64::NEG_INFINITY,
@@ -106,24 +143,24 @@ fn short<T: Wide, const OP: u8>(values: &[T], start: usize, end: usize) -> f64 {
     let mut lanes = [none; 2];
     let mut at = start;
     loop {
-        let n = (end - at).min(AT_ONCE);
+        let n = (end - at).min(N);
         let last;
-        let block = match values[at..].first_chunk::<AT_ONCE>() {
+        let block = match values[at..].first_chunk::<N>() {
             Some(block) => block,
             None => {
                 last = padded(&values[at..at + n]);
                 &last
             }
         };
-        let masks = &FIRST[AT_ONCE - n..][..AT_ONCE];
-        for four in 0..AT_ONCE / 4 {
-            // SAFETY: eight times four are as many as both have.
+        let masks = &FIRST[AT_ONCE - n..][..N];
+        for four in 0..N / 4 {
+            // SAFETY: so many times four are as many as both have.
             let (x, mask) = unsafe {
                 (T::load4(block.as_ptr().add(4 * four)), _mm256_loadu_pd(masks.as_ptr().add(4 * four).cast()))
             };
             lanes[four % 2] = combine::<OP>(lanes[four % 2], _mm256_blendv_pd(none, x, mask));
         }
-        at += AT_ONCE;
+        at += N;
         if at >= end {
             break;
         }
@@ -135,8 +172,8 @@ fn short<T: Wide, const OP: u8>(values: &[T], start: usize, end: usize) -> f64 {
 
 /// A run at the end of all elements, and others that no mask has.
 #[cold]
-fn padded<T: Wide>(run: &[T]) -> [T; AT_ONCE] {
-    let mut all = [T::default(); AT_ONCE];
+fn padded<T: Wide, const N: usize>(run: &[T]) -> [T; N] {
+    let mut all = [T::default(); N];
     all[..run.len()].copy_from_slice(run);
     all
 }

@@ -290,43 +290,41 @@ fn runs_have_the_same_bits_at_every_level() {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         state >> 33
     };
-    // Empty, short, long and very long runs, and in some of them what is not usual.
-    let lengths: Vec<usize> = (0..200).map(|i| if i % 23 == 0 { 300 + 7 * i } else { i % 70 }).collect();
-    let offsets: Vec<usize> = std::iter::once(0)
-        .chain(lengths.iter().scan(0, |end, n| {
-            *end += n;
-            Some(*end)
-        }))
-        .collect();
-    let odd = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.0, 0.0, 1e300];
-    let values: Vec<Scalar> = (0..offsets[200])
-        .map(|i| Scalar::F64(if i % 131 == 5 { odd[i % 6] } else { next() as f64 * 1.1 - 1e9 }))
-        .collect();
-    for dtype in [DType::F64, DType::F32] {
-        for op in [ReduceOp::Sum, ReduceOp::Min, ReduceOp::Max] {
-            let (typing, kernels) = kernels(op, dtype);
-            let values = Block::of(&values, dtype);
-            let of_level = |level: Level| {
-                set_level(Some(level));
-                let mut acc = Block::of(&[kernels.identity; 200], typing.acc);
-                kernels.segments(values.bytes(), &offsets, acc.bytes_mut());
-                let all = acc.scalars(typing.acc);
-                for (run, &got) in offsets.windows(2).zip(&all) {
-                    let mut one = Block::of(&[kernels.identity], typing.acc);
-                    kernels.fold(&values.bytes()[run[0] * dtype.size()..run[1] * dtype.size()], one.bytes_mut());
-                    let one = one.scalars(typing.acc)[0].to::<f64>();
-                    let got = got.to::<f64>();
-                    let near = (one - got).abs() <= 1e-12 * one.abs().max(1e9);
-                    assert!(
-                        one == got || (one.is_nan() && got.is_nan()) || (op == ReduceOp::Sum && near),
-                        "{one} {got}"
-                    );
-                }
-                acc.bytes().to_vec()
-            };
-            let [first, rest @ ..] = Level::ALL.map(of_level);
-            set_level(None);
-            assert!(rest.iter().all(|bits| *bits == first), "{} {dtype}", op.name());
+    // Runs of 8 elements at most, and of 16. Then empty, short, long and very long ones. In some of them what is not usual.
+    for most in [8, 16, 69] {
+        let length = |i: usize| if most == 69 && i % 23 == 0 { 300 + 7 * i } else { i % (most + 1) };
+        let mut offsets = vec![0];
+        (0..200).for_each(|i| offsets.push(offsets[i] + length(i)));
+        let odd = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.0, 0.0, 1e300];
+        let values: Vec<Scalar> = (0..offsets[200])
+            .map(|i| Scalar::F64(if i % 131 == 5 { odd[i % 6] } else { next() as f64 * 1.1 - 1e9 }))
+            .collect();
+        for dtype in [DType::F64, DType::F32] {
+            for op in [ReduceOp::Sum, ReduceOp::Min, ReduceOp::Max] {
+                let (typing, kernels) = kernels(op, dtype);
+                let values = Block::of(&values, dtype);
+                let of_level = |level: Level| {
+                    set_level(Some(level));
+                    let mut acc = Block::of(&[kernels.identity; 200], typing.acc);
+                    kernels.segments(values.bytes(), &offsets, acc.bytes_mut());
+                    let all = acc.scalars(typing.acc);
+                    for (run, &got) in offsets.windows(2).zip(&all) {
+                        let mut one = Block::of(&[kernels.identity], typing.acc);
+                        kernels.fold(&values.bytes()[run[0] * dtype.size()..run[1] * dtype.size()], one.bytes_mut());
+                        let one = one.scalars(typing.acc)[0].to::<f64>();
+                        let got = got.to::<f64>();
+                        let near = (one - got).abs() <= 1e-12 * one.abs().max(1e9);
+                        assert!(
+                            one == got || (one.is_nan() && got.is_nan()) || (op == ReduceOp::Sum && near),
+                            "{one} {got}"
+                        );
+                    }
+                    acc.bytes().to_vec()
+                };
+                let [first, rest @ ..] = Level::ALL.map(of_level);
+                set_level(None);
+                assert!(rest.iter().all(|bits| *bits == first), "{} {dtype} {most}", op.name());
+            }
         }
     }
 }
