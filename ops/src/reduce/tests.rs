@@ -292,7 +292,7 @@ fn runs_have_the_same_bits_at_every_level() {
     };
     // Runs of 8 elements at most, and of 16. Then empty, short, long and very long ones. In some of them what is not usual.
     for most in [8, 16, 69] {
-        let length = |i: usize| if most == 69 && i % 23 == 0 { 300 + 7 * i } else { i % (most + 1) };
+        let length = |i: usize| if most == 69 && i.is_multiple_of(23) { 300 + 7 * i } else { i % (most + 1) };
         let mut offsets = vec![0];
         (0..200).for_each(|i| offsets.push(offsets[i] + length(i)));
         let odd = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.0, 0.0, 1e300];
