@@ -495,16 +495,19 @@ impl Pass<'_> {
     /// If memory cannot hold the results, of which broadcasting may make any number.
     pub(crate) fn on_arrays(&self, operands: &[&Strided]) -> Result<Strided> {
         let shape = &operands[0].shape;
-        // In order as they lie: one element repeated has no order of its own.
+        let in_order = |n: usize| {
+            let result = match operands {
+                [x] => self.run(n, &[Source::values(x)]),
+                [a, b] => self.run(n, &[Source::values(a), Source::values(b)]),
+                [a, b, c] => self.run(n, &[Source::values(a), Source::values(b), Source::values(c)]),
+                all => self.run(n, &all.mapped(|x| Source::values(x))),
+            };
+            Ok(Strided::new(result?, self.out, shape.clone()))
+        };
+        // As they lie: one element repeated has no order of its own.
         let lies_so = |x: &&Strided| x.is_contiguous();
         if operands.iter().any(lies_so) && operands.iter().all(|x| lies_so(x) || x.constant_value().is_some()) {
-            let result = match operands {
-                [x] => self.run(x.len(), &[Source::values(x)]),
-                [a, b] => self.run(a.len(), &[Source::values(a), Source::values(b)]),
-                [a, b, c] => self.run(a.len(), &[Source::values(a), Source::values(b), Source::values(c)]),
-                all => self.run(all[0].len(), &all.mapped(|x| Source::values(x))),
-            }?;
-            return Ok(Strided::new(result, self.out, shape.clone()));
+            return in_order(operands[0].len());
         }
         let ndim = shape.len();
         let constant = |d: usize| shape[d] > 1 && operands.iter().all(|x| x.strides[d] == 0);
@@ -514,18 +517,13 @@ impl Pass<'_> {
         if operands[0].strides.contains(&0) {
             order.sort_unstable(); // no order to follow: C
         }
+        let n = dense_len(&core, self.out)?;
         if core == shape[..] && order.is_sorted() {
-            let n = dense_len(shape, self.out)?;
-            let result = match operands {
-                [a, b] => self.run(n, &[Source::values(a), Source::values(b)]),
-                all => self.run(n, &all.mapped(|x| Source::values(x))),
-            }?;
-            return Ok(Strided::new(result, self.out, shape.clone()));
+            return in_order(n);
         }
         let arrays: Vec<Strided> = operands.mapped(|x| Strided { shape: core.clone(), ..(*x).clone() }.permute(&order));
         let sources: Vec<Source<'_>> = arrays.mapped(Source::values);
         let permuted: Vec<usize> = order.mapped(|&d| core[d]);
-        let n = dense_len(&core, self.out)?;
         let result = Strided::new(self.run(n, &sources)?, self.out, permuted);
         let mut back = vec![0; ndim];
         order.iter().enumerate().for_each(|(i, &d)| back[d] = i);
