@@ -125,6 +125,14 @@ impl Function for Sin {
     fn fast<R: Float>(x: R) -> R {
         sine(both(x))
     }
+    #[inline(always)]
+    fn end<R: Float>(x: R, fast: R) -> R {
+        if x.is_infinite() { R::nan() } else { fast }
+    }
+    #[inline(always)]
+    fn rare<R: Float>(x: R) -> R::Flag {
+        x.abs().between(R::LARGE_ANGLE, R::infinity())
+    }
     fn exact(x: f64) -> f64 {
         x.sin()
     }
@@ -141,6 +149,14 @@ impl Function for Cos {
         let (quadrant, sin, cos) = both(x);
         sine((quadrant + R::ONE, sin, cos))
     }
+    #[inline(always)]
+    fn end<R: Float>(x: R, fast: R) -> R {
+        if x.is_infinite() { R::nan() } else { fast }
+    }
+    #[inline(always)]
+    fn rare<R: Float>(x: R) -> R::Flag {
+        x.abs().between(R::LARGE_ANGLE, R::infinity())
+    }
     fn exact(x: f64) -> f64 {
         x.cos()
     }
@@ -155,6 +171,14 @@ impl Function for Tan {
     #[inline(always)]
     fn fast<R: Float>(x: R) -> R {
         R::tangent(reduce_angle(x))
+    }
+    #[inline(always)]
+    fn end<R: Float>(x: R, fast: R) -> R {
+        if x.is_infinite() { R::nan() } else { fast }
+    }
+    #[inline(always)]
+    fn rare<R: Float>(x: R) -> R::Flag {
+        x.abs().between(R::LARGE_ANGLE, R::infinity())
     }
     fn exact(x: f64) -> f64 {
         x.tan()

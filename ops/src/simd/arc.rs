@@ -123,6 +123,10 @@ impl Function for Atan {
     fn fast<R: Float>(x: R) -> R {
         x.abs().angle_of().copysign(x)
     }
+    #[inline(always)]
+    fn rare<R: Float>(_: R) -> R::Flag {
+        R::Flag::default()
+    }
     fn exact(x: f64) -> f64 {
         x.atan()
     }
@@ -156,6 +160,14 @@ impl Function for Asin {
         let missing = high + (rounded + (low - R::TWO * of.mul_add(beyond, lost)));
         (if is_small { of.mul_add(beyond, of) } else { missing }).copysign(x)
     }
+    #[inline(always)]
+    fn end<R: Float>(x: R, fast: R) -> R {
+        if x.abs() > R::ONE { R::nan() } else { fast }
+    }
+    #[inline(always)]
+    fn rare<R: Float>(_: R) -> R::Flag {
+        R::Flag::default()
+    }
     fn exact(x: f64) -> f64 {
         x.asin()
     }
@@ -178,6 +190,14 @@ impl Function for Acos {
         let near_minus_one = R::TWO * (half_pi - (of - (low - rest)));
         let large = if x < R::ZERO { near_minus_one } else { near_one };
         if is_small { near_zero } else { large }
+    }
+    #[inline(always)]
+    fn end<R: Float>(x: R, fast: R) -> R {
+        if x.abs() > R::ONE { R::nan() } else { fast }
+    }
+    #[inline(always)]
+    fn rare<R: Float>(_: R) -> R::Flag {
+        R::Flag::default()
     }
     fn exact(x: f64) -> f64 {
         x.acos()

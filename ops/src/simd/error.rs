@@ -4,7 +4,7 @@ use std::f64::consts::FRAC_2_SQRT_PI;
 
 use super::exponential::reduced_exponential;
 use super::float::Float;
-use super::logarithm::Log;
+use super::logarithm::{Log, of_unit};
 use super::{Function, polynomial};
 use crate::unary::{coefficients as table, special};
 
@@ -14,8 +14,12 @@ pub(super) trait Errors: Sized + 'static {
     const END: Self;
     /// Up to here the complementary one is a normal number.
     const LEAST_ERFC: Self;
+    /// From here on it is 0.
+    const NO_ERFC: Self;
     /// Up to this magnitude of a negative number its product with the normal distribution is a normal number.
     const LEAST_GELU: Self;
+    /// From this one on it is 0.
+    const NO_GELU: Self;
     const ERF: &'static [Self];
     const ERFCX: &'static [Self];
     const GELU: &'static [Self];
@@ -27,7 +31,9 @@ pub(super) trait Errors: Sized + 'static {
 impl Errors for f64 {
     const END: f64 = 6.0;
     const LEAST_ERFC: f64 = 26.0;
+    const NO_ERFC: f64 = 28.0;
     const LEAST_GELU: f64 = 37.5;
+    const NO_GELU: f64 = 40.0;
     const ERF: &'static [f64] = &table::ERF;
     const ERFCX: &'static [f64] = &table::ERFCX;
     const GELU: &'static [f64] = &table::GELU;
@@ -53,7 +59,9 @@ impl Errors for f64 {
 impl Errors for f32 {
     const END: f32 = 4.0;
     const LEAST_ERFC: f32 = 9.0;
+    const NO_ERFC: f32 = 11.0;
     const LEAST_GELU: f32 = 13.0;
+    const NO_GELU: f32 = 16.0;
     const ERF: &'static [f32] = &table::ERF_F32;
     const ERFCX: &'static [f32] = &table::ERFCX_F32;
     const GELU: &'static [f32] = &table::GELU_F32;
@@ -124,6 +132,10 @@ impl Function for Erf {
     fn fast<R: Float>(x: R) -> R {
         erf(x, parts(x, x.abs().min(R::END)))
     }
+    #[inline(always)]
+    fn rare<R: Float>(_: R) -> R::Flag {
+        R::Flag::default()
+    }
     fn exact(x: f64) -> f64 {
         special::erf(x)
     }
@@ -138,6 +150,14 @@ impl Function for Erfc {
     #[inline(always)]
     fn fast<R: Float>(x: R) -> R {
         erfc(x, parts(x, x.abs().min(R::LEAST_ERFC)))
+    }
+    #[inline(always)]
+    fn end<R: Float>(x: R, fast: R) -> R {
+        if x >= R::NO_ERFC { R::ZERO } else { fast }
+    }
+    #[inline(always)]
+    fn rare<R: Float>(x: R) -> R::Flag {
+        x.between(R::LEAST_ERFC, R::NO_ERFC)
     }
     fn exact(x: f64) -> f64 {
         special::erfc(x)
@@ -160,8 +180,23 @@ impl Function for Gelu {
         let lost = a.mul_add(a, -square);
         let power = reduced_exponential(-R::HALF * square, -R::HALF * lost);
         let inverse = R::ONE / (a + R::GELU_SCALE);
-        let lacking = a * (inverse * polynomial(a.mul_add(inverse, -R::HALF), R::GELU) * power);
+        // No product on the way is less than the last.
+        let lacking = a * (inverse * polynomial(a.mul_add(inverse, -R::HALF), R::GELU)) * power;
         (if x > R::ZERO { x - lacking } else { lacking }).copysign(x)
+    }
+    #[inline(always)]
+    fn end<R: Float>(x: R, fast: R) -> R {
+        if x == R::infinity() {
+            x
+        } else if x <= -R::NO_GELU {
+            -R::ZERO
+        } else {
+            fast
+        }
+    }
+    #[inline(always)]
+    fn rare<R: Float>(x: R) -> R::Flag {
+        (-x).between(R::LEAST_GELU, R::NO_GELU)
     }
     fn exact(x: f64) -> f64 {
         special::gelu(x)
@@ -177,6 +212,14 @@ impl Function for Erfinv {
     #[inline(always)]
     fn fast<R: Float>(x: R) -> R {
         x.abs().inverse_of_erf().copysign(x)
+    }
+    #[inline(always)]
+    fn end<R: Float>(x: R, fast: R) -> R {
+        of_unit(x, fast)
+    }
+    #[inline(always)]
+    fn rare<R: Float>(_: R) -> R::Flag {
+        R::Flag::default()
     }
     fn exact(x: f64) -> f64 {
         special::erfinv(x)

@@ -8,12 +8,15 @@ use crate::unary::special;
 pub(super) trait Exponentials: Sized + 'static {
     /// Up to this magnitude `exp` and its inverse are normal numbers.
     const LARGE: Self;
-    /// Up to this magnitude [`exponential`] holds.
-    const ALL: Self;
     /// Below this `exp(x) - 1` is -1.
     const NOTHING: Self;
+    /// From here on `exp` is infinite, and its inverse from the second on 0.
+    const OVER: Self;
+    const UNDER: Self;
     /// Where `exp2` and its inverse are normal numbers.
     const LARGE_POWER: Self;
+    /// From here on it is infinite, and its inverse 0.
+    const UNDER_POWER: Self;
     /// ln(2) in two floats.
     const LN_2: [Self; 2];
     /// `(exp(x) - 1 - x) / x²` within ±ln(2)/2.
@@ -22,10 +25,6 @@ pub(super) trait Exponentials: Sized + 'static {
     fn exponential_of_rest(first: Self, n: Self) -> Self;
     /// Two to the power of `rest`, within ±½.
     fn power_of_rest(rest: Self) -> Self;
-    /// An argument, or another with the same exponential.
-    fn bounded(self) -> Self;
-    /// `self` times two to the power of the integer of a [`Float::ROUND`]ed number.
-    fn scaled(self, shifted: Self) -> Self;
 }
 
 /// Taylor's terms `1 / k!` from 2 on: factorials of so few are exact.
@@ -41,9 +40,11 @@ const fn inverse_factorials<const N: usize>() -> [f64; N] {
 
 impl Exponentials for f64 {
     const LARGE: f64 = 708.0;
-    const ALL: f64 = 708.0;
     const NOTHING: f64 = -60.0;
+    const OVER: f64 = 710.0;
+    const UNDER: f64 = 746.0;
     const LARGE_POWER: f64 = 1020.0;
+    const UNDER_POWER: f64 = 1080.0;
     const LN_2: [f64; 2] = [std::f64::consts::LN_2, 2.319_046_813_846_299_6e-17];
     const TERMS: &'static [f64] = &inverse_factorials::<12>();
     #[inline(always)]
@@ -57,21 +58,15 @@ impl Exponentials for f64 {
         let low = rest.mul_add(f64::LN_2[1], rest.mul_add(f64::LN_2[0], -high));
         1.0 + (high + beyond_one(high, low))
     }
-    #[inline(always)]
-    fn bounded(self) -> f64 {
-        self
-    }
-    #[inline(always)]
-    fn scaled(self, shifted: f64) -> f64 {
-        self * f64::power_of_two(shifted)
-    }
 }
 
 impl Exponentials for f32 {
     const LARGE: f32 = 87.0;
-    const ALL: f32 = f32::INFINITY;
     const NOTHING: f32 = -30.0;
+    const OVER: f32 = 89.0;
+    const UNDER: f32 = 104.0;
     const LARGE_POWER: f32 = 125.0;
+    const UNDER_POWER: f32 = 152.0;
     const LN_2: [f32; 2] = [std::f32::consts::LN_2, -1.904_654_3e-9];
     const TERMS: &'static [f32] = &[0.5, 0.166_665_76, 0.041_666_556, 0.008_363_195, 0.001_392_620_4];
     #[inline(always)]
@@ -84,19 +79,6 @@ impl Exponentials for f32 {
         const TERMS: [f32; 6] =
             [f32::LN_2[0], 0.240_226_5, 0.055_503_57, 0.009_618_083, 0.001_339_086_3, 0.000_154_531_63];
         rest.mul_add(polynomial(rest, &TERMS), 1.0)
-    }
-    /// Beyond these ends it is 0 or infinite. NaN stays.
-    #[inline(always)]
-    fn bounded(self) -> f32 {
-        let x = if self < -105.0 { -105.0 } else { self };
-        if x > 89.0 { 89.0 } else { x }
-    }
-    /// In two steps, so that results may be subnormal or infinite: in this type they often are.
-    #[inline(always)]
-    fn scaled(self, shifted: f32) -> f32 {
-        let n = (shifted.to_bits() as i32).wrapping_sub(f32::ROUND.to_bits() as i32);
-        let power = |n: i32| f32::from_bits((n.wrapping_add(127) as u32) << 23);
-        self * power(n >> 1) * power(n - (n >> 1))
     }
 }
 
@@ -142,11 +124,11 @@ fn beyond_one<R: Float>(high: R, low: R) -> R {
     (high * high).mul_add(polynomial(high, R::TERMS), low)
 }
 
-/// `e` to the power of `x`.
+/// `e` to the power of `x`, up to [`Exponentials::LARGE`].
 #[inline(always)]
 pub(super) fn exponential<R: Float>(x: R) -> R {
-    let (shifted, first, n) = rest(x.bounded());
-    R::exponential_of_rest(first, n).scaled(shifted)
+    let (shifted, first, n) = rest(x);
+    R::exponential_of_rest(first, n) * R::power_of_two(shifted)
 }
 
 /// `exp(x) - 1` up to [`Exponentials::LARGE`], but for the sign of zero: as the exponential, of which the one is taken off before the power of two is put on.
@@ -166,11 +148,20 @@ pub(super) struct Exp;
 impl Function for Exp {
     #[inline(always)]
     fn outside<R: Float>(x: R) -> R::Flag {
-        x.abs().not_up_to(R::ALL)
+        x.abs().not_up_to(R::LARGE)
     }
     #[inline(always)]
     fn fast<R: Float>(x: R) -> R {
         exponential(x)
+    }
+    #[inline(always)]
+    fn end<R: Float>(x: R, fast: R) -> R {
+        let value = if x >= R::OVER { R::infinity() } else { fast };
+        if x <= -R::UNDER { R::ZERO } else { value }
+    }
+    #[inline(always)]
+    fn rare<R: Float>(x: R) -> R::Flag {
+        x.abs().between(R::LARGE, R::UNDER)
     }
     fn exact(x: f64) -> f64 {
         x.exp()
@@ -189,6 +180,15 @@ impl Function for Exp2 {
         // What is beyond the nearest integer is exact.
         R::power_of_rest(x - (shifted - R::ROUND)) * R::power_of_two(shifted)
     }
+    #[inline(always)]
+    fn end<R: Float>(x: R, fast: R) -> R {
+        let value = if x >= R::UNDER_POWER { R::infinity() } else { fast };
+        if x <= -R::UNDER_POWER { R::ZERO } else { value }
+    }
+    #[inline(always)]
+    fn rare<R: Float>(x: R) -> R::Flag {
+        x.abs().between(R::LARGE_POWER, R::UNDER_POWER)
+    }
     fn exact(x: f64) -> f64 {
         x.exp2()
     }
@@ -205,12 +205,21 @@ pub(super) struct Sigmoid;
 impl Function for Sigmoid {
     #[inline(always)]
     fn outside<R: Float>(x: R) -> R::Flag {
-        x.abs().not_up_to(R::ALL)
+        x.abs().not_up_to(R::LARGE)
     }
     #[inline(always)]
     fn fast<R: Float>(x: R) -> R {
         let (above, below) = logistic(x);
         above / below
+    }
+    #[inline(always)]
+    fn end<R: Float>(x: R, fast: R) -> R {
+        let value = if x >= R::LARGE { R::ONE } else { fast };
+        if x <= -R::UNDER { R::ZERO } else { value }
+    }
+    #[inline(always)]
+    fn rare<R: Float>(x: R) -> R::Flag {
+        (-x).between(R::LARGE, R::UNDER)
     }
     fn exact(x: f64) -> f64 {
         // Below the limit `exp(-x)` may overflow where the result is subnormal; the 1 is nothing beside it.
@@ -227,6 +236,14 @@ impl Function for Expm1 {
     #[inline(always)]
     fn fast<R: Float>(x: R) -> R {
         less_one(x).copysign(x)
+    }
+    #[inline(always)]
+    fn end<R: Float>(x: R, fast: R) -> R {
+        if x >= R::OVER { R::infinity() } else { fast }
+    }
+    #[inline(always)]
+    fn rare<R: Float>(x: R) -> R::Flag {
+        x.between(R::LARGE, R::OVER)
     }
     fn exact(x: f64) -> f64 {
         x.exp_m1()
@@ -245,6 +262,10 @@ impl Function for Tanh {
         let less_one = less_one(R::of(-2.0) * x.abs());
         (-less_one / (R::TWO + less_one)).copysign(x)
     }
+    #[inline(always)]
+    fn rare<R: Float>(_: R) -> R::Flag {
+        R::Flag::default()
+    }
     fn exact(x: f64) -> f64 {
         x.tanh()
     }
@@ -262,6 +283,14 @@ impl Function for Sinh {
         let less_one = less_one(x.abs());
         (R::HALF * (less_one + less_one / (R::ONE + less_one))).copysign(x)
     }
+    #[inline(always)]
+    fn end<R: Float>(x: R, fast: R) -> R {
+        if x.abs() >= R::OVER + R::ONE { R::infinity().copysign(x) } else { fast }
+    }
+    #[inline(always)]
+    fn rare<R: Float>(x: R) -> R::Flag {
+        x.abs().between(R::LARGE, R::OVER + R::ONE)
+    }
     fn exact(x: f64) -> f64 {
         x.sinh()
     }
@@ -278,6 +307,14 @@ impl Function for Cosh {
         let power = exponential(x.abs());
         R::HALF.mul_add(power, R::HALF / power)
     }
+    #[inline(always)]
+    fn end<R: Float>(x: R, fast: R) -> R {
+        if x.abs() >= R::OVER + R::ONE { R::infinity() } else { fast }
+    }
+    #[inline(always)]
+    fn rare<R: Float>(x: R) -> R::Flag {
+        x.abs().between(R::LARGE, R::OVER + R::ONE)
+    }
     fn exact(x: f64) -> f64 {
         x.cosh()
     }
@@ -287,12 +324,21 @@ pub(super) struct Silu;
 impl Function for Silu {
     #[inline(always)]
     fn outside<R: Float>(x: R) -> R::Flag {
-        (x + R::LARGE).not_within(R::ZERO, R::ALL.min(R::MOST) + R::LARGE)
+        (x + R::LARGE).not_within(R::ZERO, R::TWO * R::LARGE)
     }
     #[inline(always)]
     fn fast<R: Float>(x: R) -> R {
         let (above, below) = logistic(x);
         x * above / below
+    }
+    #[inline(always)]
+    fn end<R: Float>(x: R, fast: R) -> R {
+        let value = if x >= R::LARGE { x } else { fast };
+        if x <= -R::UNDER - R::of(14.0) { -R::ZERO } else { value }
+    }
+    #[inline(always)]
+    fn rare<R: Float>(x: R) -> R::Flag {
+        (-x).between(R::LARGE, R::UNDER + R::of(14.0))
     }
     fn exact(x: f64) -> f64 {
         special::silu(x)
@@ -310,6 +356,10 @@ impl Function for Elu {
         let below = less_one(x);
         if x < R::ZERO { below } else { x }
     }
+    #[inline(always)]
+    fn rare<R: Float>(_: R) -> R::Flag {
+        R::Flag::default()
+    }
     fn exact(x: f64) -> f64 {
         if x < 0.0 { x.exp_m1() } else { x }
     }
@@ -324,6 +374,14 @@ impl Function for Softsign {
     #[inline(always)]
     fn fast<R: Float>(x: R) -> R {
         x / (R::ONE + x.abs())
+    }
+    #[inline(always)]
+    fn end<R: Float>(x: R, fast: R) -> R {
+        if x.is_infinite() { R::ONE.copysign(x) } else { fast }
+    }
+    #[inline(always)]
+    fn rare<R: Float>(_: R) -> R::Flag {
+        R::Flag::default()
     }
     fn exact(x: f64) -> f64 {
         special::softsign(x)

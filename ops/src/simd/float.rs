@@ -45,6 +45,8 @@ pub(super) trait Float:
     /// A flag of what does not lie between two that are not negative, and is neither: one condition, by bits. Two at once become branches, which
     /// keep loops from becoming vector code.
     fn not_within(self, least: Self, greatest: Self) -> Self::Flag;
+    /// A flag of what lies between two that are not negative, and is neither; of none where the second is not the greater. One condition as well.
+    fn between(self, below: Self, above: Self) -> Self::Flag;
     /// A positive normal number as `2^k · (1 + f)` with `1 + f` between √½ and √2: `k` and `f`.
     fn split(self) -> (Self, Self);
 }
@@ -96,6 +98,11 @@ macro_rules! float {
             fn not_within(self, least: $ty, greatest: $ty) -> $bits {
                 let above = self.to_bits().wrapping_sub(least.to_bits());
                 if above <= greatest.to_bits() - least.to_bits() { 0 } else { !0 }
+            }
+            #[inline(always)]
+            fn between(self, below: $ty, above: $ty) -> $bits {
+                let between = above.to_bits().saturating_sub(below.to_bits().saturating_add(1));
+                if self.to_bits().wrapping_sub(below.to_bits()).wrapping_sub(1) < between { !0 } else { 0 }
             }
             #[inline(always)]
             fn split(self) -> ($ty, $ty) {

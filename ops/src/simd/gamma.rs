@@ -32,6 +32,14 @@ impl Function for Lgamma {
         let far = special::stirling(x, log);
         R::of(if is_large { far } else { near })
     }
+    #[inline(always)]
+    fn end<R: Float>(x: R, fast: R) -> R {
+        if x.is_infinite() | (x == R::ZERO) { R::infinity() } else { fast }
+    }
+    #[inline(always)]
+    fn rare<R: Float>(x: R) -> R::Flag {
+        (-x).between(R::ZERO, R::infinity()) | x.between(R::ZERO, R::LEAST)
+    }
     fn exact(x: f64) -> f64 {
         special::lgamma(x)
     }

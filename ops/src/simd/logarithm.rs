@@ -109,6 +109,12 @@ const BEYOND_MANTISSA: [f32; 9] = [
     -0.074_511_86,
 ];
 
+/// A logarithm of 0, or of what is below it.
+#[inline(always)]
+fn pole_or_nan<R: Float>(is_pole: bool) -> R {
+    if is_pole { R::neg_infinity() } else { R::nan() }
+}
+
 pub(super) struct Log;
 impl Function for Log {
     #[inline(always)]
@@ -119,6 +125,15 @@ impl Function for Log {
     fn fast<R: Float>(x: R) -> R {
         let (k, f) = x.split();
         R::logarithm(k, f, R::ZERO)
+    }
+    #[inline(always)]
+    fn end<R: Float>(x: R, fast: R) -> R {
+        let value = if x <= R::ZERO { pole_or_nan(x == R::ZERO) } else { fast };
+        if x == R::infinity() { x } else { value }
+    }
+    #[inline(always)]
+    fn rare<R: Float>(x: R) -> R::Flag {
+        x.between(R::ZERO, R::LEAST)
     }
     fn exact(x: f64) -> f64 {
         x.ln()
@@ -137,6 +152,14 @@ impl Function for Log2 {
         let (k, f) = x.split();
         k + R::to_base(f, R::LOG2_E, R::ZERO)
     }
+    #[inline(always)]
+    fn end<R: Float>(x: R, fast: R) -> R {
+        Log::end(x, fast)
+    }
+    #[inline(always)]
+    fn rare<R: Float>(x: R) -> R::Flag {
+        Log::rare(x)
+    }
     fn exact(x: f64) -> f64 {
         x.log2()
     }
@@ -154,6 +177,14 @@ impl Function for Log10 {
         let (k, f) = x.split();
         let [short, low] = R::SHORT_LOG10_2;
         k.mul_add(short, R::to_base(f, R::LOG10_E, k * low))
+    }
+    #[inline(always)]
+    fn end<R: Float>(x: R, fast: R) -> R {
+        Log::end(x, fast)
+    }
+    #[inline(always)]
+    fn rare<R: Float>(x: R) -> R::Flag {
+        Log::rare(x)
     }
     fn exact(x: f64) -> f64 {
         x.log10()
@@ -181,6 +212,15 @@ impl Function for Log1p {
     fn fast<R: Float>(x: R) -> R {
         of_one_more(x).copysign(x)
     }
+    #[inline(always)]
+    fn end<R: Float>(x: R, fast: R) -> R {
+        let value = if x <= -R::ONE { pole_or_nan(x == -R::ONE) } else { fast };
+        if x == R::infinity() { x } else { value }
+    }
+    #[inline(always)]
+    fn rare<R: Float>(_: R) -> R::Flag {
+        R::Flag::default()
+    }
     fn exact(x: f64) -> f64 {
         x.ln_1p()
     }
@@ -206,6 +246,14 @@ impl Function for Asinh {
     fn fast<R: Float>(x: R) -> R {
         of_one_more(of_asinh(x.abs())).copysign(x)
     }
+    #[inline(always)]
+    fn end<R: Float>(x: R, fast: R) -> R {
+        if x.is_infinite() { x } else { fast }
+    }
+    #[inline(always)]
+    fn rare<R: Float>(x: R) -> R::Flag {
+        x.abs().between(R::of(LARGE), R::infinity())
+    }
     fn exact(x: f64) -> f64 {
         special::asinh(x)
     }
@@ -228,6 +276,15 @@ impl Function for Acosh {
     fn fast<R: Float>(x: R) -> R {
         of_one_more(of_acosh(x))
     }
+    #[inline(always)]
+    fn end<R: Float>(x: R, fast: R) -> R {
+        let value = if x < R::ONE { R::nan() } else { fast };
+        if x == R::infinity() { x } else { value }
+    }
+    #[inline(always)]
+    fn rare<R: Float>(x: R) -> R::Flag {
+        x.between(R::of(LARGE), R::infinity())
+    }
     fn exact(x: f64) -> f64 {
         special::acosh(x)
     }
@@ -237,6 +294,13 @@ impl Function for Acosh {
 #[inline(always)]
 fn of_atanh<R: Float>(a: R) -> R {
     R::TWO * a / (R::ONE - a)
+}
+
+/// `fast`, but infinite where `x` is 1 or −1, and no number beyond.
+#[inline(always)]
+pub(super) fn of_unit<R: Float>(x: R, fast: R) -> R {
+    let value = if x.abs() == R::ONE { R::infinity().copysign(x) } else { fast };
+    if x.abs() > R::ONE { R::nan() } else { value }
 }
 
 pub(super) struct Atanh;
@@ -249,6 +313,14 @@ impl Function for Atanh {
     fn fast<R: Float>(x: R) -> R {
         (R::HALF * of_one_more(of_atanh(x.abs()))).copysign(x)
     }
+    #[inline(always)]
+    fn end<R: Float>(x: R, fast: R) -> R {
+        of_unit(x, fast)
+    }
+    #[inline(always)]
+    fn rare<R: Float>(_: R) -> R::Flag {
+        R::Flag::default()
+    }
     fn exact(x: f64) -> f64 {
         special::atanh(x)
     }
@@ -258,11 +330,20 @@ pub(super) struct Softplus;
 impl Function for Softplus {
     #[inline(always)]
     fn outside<R: Float>(x: R) -> R::Flag {
-        x.abs().not_up_to(R::ALL)
+        x.abs().not_up_to(R::LARGE)
     }
     #[inline(always)]
     fn fast<R: Float>(x: R) -> R {
         x.max(R::ZERO) + of_one_more(exponential(-x.abs()))
+    }
+    #[inline(always)]
+    fn end<R: Float>(x: R, fast: R) -> R {
+        let value = if x >= R::LARGE { x } else { fast };
+        if x <= -R::UNDER { R::ZERO } else { value }
+    }
+    #[inline(always)]
+    fn rare<R: Float>(x: R) -> R::Flag {
+        (-x).between(R::LARGE, R::UNDER)
     }
     fn exact(x: f64) -> f64 {
         special::softplus(x)
@@ -273,7 +354,7 @@ pub(super) struct Logit;
 impl Function for Logit {
     #[inline(always)]
     fn outside<R: Float>(x: R) -> R::Flag {
-        x.not_within(R::LEAST, R::ONE - R::epsilon())
+        x.not_within(R::LEAST, R::ONE - R::HALF * R::epsilon())
     }
     /// Near a half it is the logarithm of almost 1, whose distance to 1 is found first.
     #[inline(always)]
@@ -281,6 +362,15 @@ impl Function for Logit {
         let near = of_one_more((R::TWO * x - R::ONE) / (R::ONE - x));
         let far = Log::fast(x / (R::ONE - x));
         if (x - R::HALF).abs() <= R::of(0.25) { near } else { far }
+    }
+    #[inline(always)]
+    fn end<R: Float>(x: R, fast: R) -> R {
+        let value = if x <= R::ZERO { pole_or_nan(x == R::ZERO) } else { fast };
+        if x >= R::ONE { -pole_or_nan::<R>(x == R::ONE) } else { value }
+    }
+    #[inline(always)]
+    fn rare<R: Float>(x: R) -> R::Flag {
+        x.between(R::ZERO, R::LEAST)
     }
     fn exact(x: f64) -> f64 {
         special::logit(x)

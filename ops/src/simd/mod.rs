@@ -51,11 +51,20 @@ trait Function {
     /// A flag of each argument for which `fast` does not hold: of all that are NaN.
     fn outside<R: Float>(x: R) -> R::Flag;
     fn fast<R: Float>(x: R) -> R;
-    /// For every other argument, and for CPUs without fused multiply-add.
+    /// What it is where its ends are, which many arguments may be: zeros, infinities, and all for which it is 0, infinite or not a number. Of
+    /// others what `fast` gave. NaN need not be thought of.
+    #[inline(always)]
+    fn end<R: Float>(_x: R, fast: R) -> R {
+        fast
+    }
+    /// A flag of each argument that is not NaN for which neither holds: few, so that they are taken one by one. Others may have it if `exact` gives
+    /// the same bits.
+    fn rare<R: Float>(x: R) -> R::Flag;
+    /// For these, and for CPUs without fused multiply-add.
     fn exact(x: f64) -> f64;
 }
 
-/// Elements between two looks for arguments past the limit.
+/// Elements between two looks for arguments for which [`Function::fast`] does not hold.
 const CHUNK: usize = 256;
 
 #[inline(always)]
@@ -67,8 +76,22 @@ fn run<F: Function, R: Float>(x: &[R], out: &mut [R]) {
             *o = F::fast(x);
         }
         if outside != R::Flag::default() {
-            repair::<F, R>(x, out);
+            mend::<F, R>(x, out);
         }
+    }
+}
+
+/// Takes the arguments for which `fast` does not hold, for a chunk of its results.
+#[inline(always)]
+fn mend<F: Function, R: Float>(x: &[R], out: &mut [R]) {
+    let mut rare = R::Flag::default();
+    for (o, &x) in out.iter_mut().zip(x) {
+        rare = rare | F::rare(x);
+        let end = F::end(x, *o);
+        *o = if x.is_nan() { x } else { end };
+    }
+    if rare != R::Flag::default() {
+        repair::<F, R>(x, out);
     }
 }
 
@@ -76,7 +99,7 @@ fn run<F: Function, R: Float>(x: &[R], out: &mut [R]) {
 #[inline(never)]
 fn repair<F: Function, R: Float>(x: &[R], out: &mut [R]) {
     for (o, &x) in out.iter_mut().zip(x) {
-        if F::outside(x) != R::Flag::default() {
+        if F::rare(x) != R::Flag::default() {
             *o = R::of(F::exact(x.wide()));
         }
     }

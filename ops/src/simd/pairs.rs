@@ -14,6 +14,12 @@ use std::marker::PhantomData;
 pub(super) trait Function2 {
     /// What it is for these, and whether that holds.
     fn fast<R: Float>(x: R, y: R) -> (R, bool);
+    /// What it is where its ends are, and whether these are such arguments, as many may be: zeros, infinities, and all for which it is 0, infinite
+    /// or not a number.
+    #[inline(always)]
+    fn end<R: Float>(_x: R, _y: R) -> (R, bool) {
+        (R::ZERO, false)
+    }
     /// For all other arguments, and for CPUs without fused multiply-add.
     fn exact<R: Float>(x: R, y: R) -> R;
     /// Writes what it is for a whole chunk, if that is simpler: the same bits.
@@ -58,6 +64,15 @@ impl<F: Function2, R: Float> Loop for Fast2<'_, F, R> {
                 all &= *held;
             }
             if all == 0 {
+                all = 1;
+                for (((out, &x), &y), held) in out.iter_mut().zip(x).zip(y).zip(&mut held) {
+                    let (value, holds) = F::end(x, y);
+                    *out = if (*held == 0) & holds { value } else { *out };
+                    *held |= u8::from(holds);
+                    all &= *held;
+                }
+            }
+            if all == 0 {
                 repair::<F, R>(x, y, out, &held);
             }
         }
@@ -96,6 +111,17 @@ impl Function2 for Atan2 {
         let angle = if x < R::ZERO { R::TWO * half_pi - (angle - R::TWO * low) } else { angle };
         (angle.copysign(y), is_normal(more) & ((quotient >= R::LEAST) | (less == R::ZERO)))
     }
+    /// Beside what is infinite all else is 0, and two infinite numbers are as 1 and 1; of two zeros the sign of the second says which way it goes.
+    #[inline(always)]
+    fn end<R: Float>(y: R, x: R) -> (R, bool) {
+        let (is_nan, is_infinite) = (x.is_nan() | y.is_nan(), x.is_infinite() | y.is_infinite());
+        let unit = |v: R| if v.is_infinite() { R::ONE.copysign(v) } else { R::ZERO.copysign(v) };
+        let are_zero = (x == R::ZERO) & (y == R::ZERO);
+        let x_of_zero = if are_zero { R::ONE.copysign(x) } else { x };
+        let (y_of, x_of) = if is_infinite { (unit(y), unit(x)) } else { (y, x_of_zero) };
+        let (angle, _) = Atan2::fast(y_of, x_of);
+        (if is_nan { R::nan() } else { angle }, is_nan | is_infinite | are_zero)
+    }
     fn exact<R: Float>(y: R, x: R) -> R {
         R::of(y.wide().atan2(x.wide()))
     }
@@ -128,7 +154,16 @@ impl Function2 for Logaddexp {
     #[inline(always)]
     fn fast<R: Float>(a: R, b: R) -> (R, bool) {
         let (less, more) = if a < b { (a, b) } else { (b, a) };
-        (more + of_one_more(exponential(less - more)), less - more >= -R::ALL)
+        (more + of_one_more(exponential(less - more)), less - more >= -R::LARGE)
+    }
+    /// Nothing is added to what is infinite or much greater, and to −∞ nothing but itself.
+    #[inline(always)]
+    fn end<R: Float>(a: R, b: R) -> (R, bool) {
+        let (less, more) = if a < b { (a, b) } else { (b, a) };
+        let is_nan = a.is_nan() | b.is_nan();
+        let is_alone =
+            (less == R::neg_infinity()) | (more == R::infinity()) | (less - more < -R::LARGE) & (more.abs() > R::ONE);
+        (if is_nan { a + b } else { more + R::ZERO }, is_nan | is_alone)
     }
     fn exact<R: Float>(a: R, b: R) -> R {
         R::of(special::logaddexp(a.wide(), b.wide()))
@@ -140,6 +175,14 @@ impl Function2 for Xlogy {
     #[inline(always)]
     fn fast<R: Float>(a: R, b: R) -> (R, bool) {
         (if a == R::ZERO { R::ZERO } else { a * Log::fast(b) }, is_normal(b))
+    }
+    /// 0 times whatever is a number is 0, as that of a probability of 0 is.
+    #[inline(always)]
+    fn end<R: Float>(a: R, b: R) -> (R, bool) {
+        let is_zero = (a == R::ZERO) & !b.is_nan();
+        let log = if b.is_nan() { b } else { Log::end(b, R::ZERO) };
+        let is_end = (b <= R::ZERO) | !(b < R::infinity());
+        (if is_zero { R::ZERO } else { a * log }, is_zero | is_end)
     }
     fn exact<R: Float>(a: R, b: R) -> R {
         R::of(special::xlogy(a.wide(), b.wide()))
@@ -250,6 +293,31 @@ mod tests {
         }
     }
 
+    /// What a function gives does not depend on whether a chunk has others for which the common way does not hold.
+    #[test]
+    fn no_pair_changes_what_others_give() {
+        let mut random = Random(10);
+        let some = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, -2.5, 3.0, 1e30, 1e-30, -1e300, f64::INFINITY, f64::NEG_INFINITY];
+        let mut x: Vec<f64> = some.iter().flat_map(|&x| [x; 13]).collect();
+        let mut y: Vec<f64> = some.iter().cycle().take(13 * 13).copied().collect();
+        for scale in [1.0, 30.0, 800.0] {
+            x.extend((0..300).map(|_| random.within(scale)));
+            y.extend((0..300).map(|_| random.within(scale)));
+        }
+        let blocks = [pow_f64 as fn(&[u8], &[u8], &mut [u8]), atan2_f64, logaddexp_f64, xlogy_f64];
+        for (i, block) in blocks.into_iter().enumerate() {
+            for (other_x, other_y) in [(f64::NAN, 1.0), (0.0, 0.0), (f64::INFINITY, -2.0), (-0.5, 0.25), (1e-310, 7.0)]
+            {
+                let beside = |v: &[f64], other| v.iter().flat_map(|&v| [v, other]).collect::<Vec<f64>>();
+                let all = run64(block, &beside(&x, other_x), &beside(&y, other_y));
+                for (f, (&x, &y)) in all.into_iter().step_by(2).zip(x.iter().zip(&y)) {
+                    let alone = run64(block, &[x], &[y])[0];
+                    assert!(alone.to_bits() == f.to_bits() || alone.is_nan() && f.is_nan(), "function {i} of {x}, {y}");
+                }
+            }
+        }
+    }
+
     #[test]
     fn places_and_vector_widths_agree() {
         fn check<F: Function2>(x: &[f64], y: &[f64]) {
@@ -266,7 +334,8 @@ mod tests {
             }
         }
         let mut random = Random(7);
-        let x: Vec<f64> = (0..1001).map(|i| if i % 97 == 0 { 0.0 } else { random.within(9.0) }).collect();
+        let mut x: Vec<f64> = (0..1001).map(|i| if i % 97 == 0 { 0.0 } else { random.within(9.0) }).collect();
+        [x[0], x[300], x[777]] = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY];
         let y: Vec<f64> = (0..1001).map(|i| if i % 3 == 0 { f64::from(i % 7) } else { random.within(90.0) }).collect();
         check::<Pow>(&x, &y);
         check::<Atan2>(&x, &y);

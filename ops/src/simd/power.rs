@@ -89,6 +89,20 @@ impl Function2 for Pow {
     fn fast<R: Float>(x: R, y: R) -> (R, bool) {
         power(x, y)
     }
+    /// C's Annex F for bases that are not negative, and where the exponential of the product is 0 or infinite. Of bases below 0 only what is no number:
+    /// the signs of others are left to [`Pow::exact`].
+    #[inline(always)]
+    fn end<R: Float>(x: R, y: R) -> (R, bool) {
+        let is_one = (x == R::ONE) | (y == R::ZERO);
+        let is_nan = x.is_nan() | y.is_nan() | (x < R::ZERO) & (x > R::neg_infinity()) & (y != y.floor());
+        let (is_zero, is_infinite) = ((x == R::ZERO) & x.is_sign_positive(), x == R::infinity());
+        let product = y * logarithm(x).0;
+        let is_above = is_zero & (y < R::ZERO) | is_infinite & (y > R::ZERO) | is_normal(x) & (product >= R::OVER);
+        let is_nothing = is_zero & (y > R::ZERO) | is_infinite & (y < R::ZERO) | is_normal(x) & (product <= -R::UNDER);
+        let value = if is_above { R::infinity() } else { R::ZERO };
+        let value = if is_nan { R::nan() } else { value };
+        (if is_one { R::ONE } else { value }, is_one | is_nan | is_above | is_nothing)
+    }
     /// Short ones as everywhere, so that bits do not depend on what else is in a block.
     fn exact<R: Float>(x: R, y: R) -> R {
         Short::of(y).map_or_else(|| R::of(x.wide().powf(y.wide())), |short| short.raised(x))

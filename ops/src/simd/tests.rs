@@ -285,6 +285,83 @@ fn place_does_not_matter() {
     }
 }
 
+/// Arguments at which the way changes by which some function is found, and those beside them.
+fn ends<R: Float>() -> Vec<R> {
+    let ends = [
+        R::ZERO,
+        R::LEAST,
+        R::MOST,
+        R::HALF,
+        R::ONE,
+        R::ONE - R::epsilon(),
+        R::LARGE,
+        R::OVER,
+        R::OVER + R::ONE,
+        R::UNDER,
+        R::UNDER + R::of(14.0),
+        R::LARGE_POWER,
+        R::UNDER_POWER,
+        R::LARGE_ANGLE,
+        R::LEAST_ERFC,
+        R::NO_ERFC,
+        R::LEAST_GELU,
+        R::NO_GELU,
+        R::of(1e9),
+        R::infinity(),
+    ];
+    let near = |end: R| [-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0].map(|n| end * (R::ONE + R::of(n) * R::epsilon()));
+    ends.into_iter().flat_map(near).flat_map(|x| [x, -x]).filter(|x| !x.is_nan()).collect()
+}
+
+/// What a function gives does not depend on whether a chunk has others for which the common way does not hold.
+#[test]
+fn no_number_changes_what_others_give() {
+    fn check<R: Float + bytemuck::Pod>(function: usize, block: Block) {
+        let mut random = Random(5);
+        let mut x = ends::<R>();
+        for scale in [1e-30, 1e-3, 1.0, 10.0, 100.0, 900.0, 1e5, 1e20] {
+            x.extend((0..200).map(|_| R::of(random.within(scale))));
+        }
+        let run = |x: &[R]| {
+            let mut out = vec![R::ZERO; x.len()];
+            block(R::as_bytes(x), bytemuck::cast_slice_mut(&mut out));
+            out
+        };
+        for other in [R::nan(), R::infinity(), R::neg_infinity(), R::ZERO, R::LEAST / R::TWO, R::of(-0.75), R::of(1e6)]
+        {
+            let beside: Vec<R> = x.iter().flat_map(|&x| [x, other]).collect();
+            for (&x, y) in x.iter().zip(run(&beside).into_iter().step_by(2)) {
+                let alone = run(&[x])[0];
+                assert!(
+                    R::as_bytes(&[alone]) == R::as_bytes(&[y]) || alone.is_nan() && y.is_nan(),
+                    "function {function} of {x:?}: {alone:?} alone, {y:?} beside {other:?}"
+                );
+            }
+        }
+    }
+    FUNCTIONS.into_iter().enumerate().for_each(|(i, (block, _, _))| check::<f64>(i, block));
+    SINGLES.into_iter().enumerate().for_each(|(i, (block, _, _))| check::<f32>(i, block));
+}
+
+/// At and beside each end the value is that of the same function by the standard library.
+#[test]
+fn ends_are_right() {
+    for (i, (block, exact, limit)) in FUNCTIONS.into_iter().enumerate() {
+        for x in ends::<f64>() {
+            let (y, exact) = (run64(block, &[x, 0.25])[0], exact(x));
+            // Where it is subnormal bits are lost.
+            let limit = if exact == 0.0 || exact.is_infinite() { 0 } else { limit };
+            assert!(ulps(y, exact) <= limit, "function {i} of {x:e}: {y:e}, not {exact:e}");
+        }
+    }
+    for (i, (block, exact, limit)) in SINGLES.into_iter().enumerate() {
+        for x in ends::<f32>() {
+            let (y, exact) = (run32(block, &[x, 0.25])[0], exact(x.into()));
+            assert!(ulps_of_single(y, exact) <= limit, "function {i} of {x:e}: {y:e}, not {exact:e}");
+        }
+    }
+}
+
 /// The functions compiled for each set of features agree bit for bit.
 #[test]
 fn vector_widths_agree() {
@@ -297,7 +374,9 @@ fn vector_widths_agree() {
         R::as_bytes(&at(Level::Avx2)) == R::as_bytes(&at(Level::Avx512))
     }
     let mut random = Random(4);
-    let x: Vec<f64> = (0..10_001).map(|_| random.within(700.0)).collect();
+    let mut x: Vec<f64> = (0..10_001).map(|_| random.within(700.0)).collect();
+    x.extend(ends::<f64>());
+    x.extend([f64::NAN, f64::INFINITY, f64::NEG_INFINITY]);
     for of in [1.0, 1e-2, 1e-3] {
         let x: Vec<f64> = x.iter().map(|x| x * of).collect();
         let singles: Vec<f32> = x.iter().map(|&x| x as f32).collect();
