@@ -10,8 +10,8 @@ mod tests;
 
 pub use self::clamp::clamp;
 use self::element::{
-    Divisors, FloorDiv, Neighbour, above, and, below, both, either, equal, greater, lesser, not_above, not_below, one,
-    or, quotient, unequal, xor,
+    Divisors, Neighbour, above, and, below, both, either, equal, greater, lesser, not_above, not_below, one, or,
+    quotient, unequal, xor,
 };
 pub use self::merged::{Beside, MergeKernel, Merged, Stored};
 use crate::derivative::{Derivative, derivative, expr};
@@ -160,7 +160,8 @@ binary_table! { $
         derivatives: (zero, zero),
         kernels: {
             int by division::floor_divide::<T>,
-            float => |a, b| a.floor_div(b),
+            f32: simd::floor_divide_f32,
+            f64: simd::floor_divide_f64,
         }
     }
     /// `a - floor(a / b) * b`, which has the sign of `b`; 0 for integers divided by 0.
@@ -170,7 +171,8 @@ binary_table! { $
         derivatives: (1.0, [Neg [FloorDivide a b]]),
         kernels: {
             int by division::remainder::<T>,
-            float => |a, b| a.floor_rem(b),
+            f32: simd::remainder_f32,
+            f64: simd::remainder_f64,
         }
     }
     /// The remainder of the quotient cut to an integer, which has the sign of `a`; 0 for integers divided by 0.
@@ -179,7 +181,8 @@ binary_table! { $
         derivatives: (1.0, [Neg [Trunc [Div a b]]]),
         kernels: {
             int by division::cut_remainder::<T>,
-            float => |a, b| a % b,
+            f32: simd::fmod_f32,
+            f64: simd::fmod_f64,
         }
     }
     /// The greatest common divisor; `|a|` for `b = 0`. Integers wrap.

@@ -7,12 +7,13 @@ use super::arc::Arcs;
 use super::error::Errors;
 use super::exponential::Exponentials;
 use super::logarithm::Logarithms;
+use crate::binary::element::FloorDiv;
 use crate::dtype::Element;
 
 /// `f32` or `f64`. A function of either is computed in the same steps, with as many terms and with such constants as that type is
 /// worth. Polynomials of `f32` are Chebyshev interpolations of what they stand for, worked out with 60 digits and rounded.
 pub(super) trait Float:
-    Element + num_traits::Float + Exponentials + Logarithms + Angles + Arcs + Errors
+    Element + FloorDiv + num_traits::Float + Exponentials + Logarithms + Angles + Arcs + Errors
 {
     /// Flags as wide as a number, so that a lane of vectors has one of each: no bit or all.
     type Flag: Copy + Default + BitOr<Output = Self::Flag> + PartialEq;
@@ -27,6 +28,8 @@ pub(super) trait Float:
     /// Adding this to a number below a quarter of it rounds that to an integer, half to even, which the low bits of the sum hold in
     /// two's complement: such a sum is what is called `shifted` here.
     const ROUND: Self;
+    /// Beyond this two roundings may move a number by more than a half.
+    const COUNTED: Self;
     /// The float that is nearest.
     fn of(wide: f64) -> Self;
     fn wide(self) -> f64;
@@ -62,6 +65,7 @@ macro_rules! float {
             const LEAST: $ty = <$ty>::MIN_POSITIVE;
             const MOST: $ty = <$ty>::MAX;
             const ROUND: $ty = 1.5 * (1u64 << $mantissa) as $ty;
+            const COUNTED: $ty = (1u64 << ($mantissa - 1)) as $ty;
             #[inline(always)]
             fn of(wide: f64) -> $ty {
                 wide as $ty

@@ -21,6 +21,7 @@ mod past;
 mod power;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod quicksort;
+mod quotients;
 
 pub(crate) use ahead::{
     Later, all_over, in_parts, in_stream, is_far, prefetch, prefetch_far, prefetch_stream, rows_all_over,
@@ -32,7 +33,10 @@ pub(crate) use level::{
     run_narrow_above as narrowly_vectorised_above,
 };
 pub(crate) use pairs::angle;
-pub use pairs::{atan2_f32, atan2_f64, logaddexp_f32, logaddexp_f64, pow_f32, pow_f64, xlogy_f32, xlogy_f64};
+pub use pairs::{
+    atan2_f32, atan2_f64, floor_divide_f32, floor_divide_f64, fmod_f32, fmod_f64, logaddexp_f32, logaddexp_f64,
+    pow_f32, pow_f64, remainder_f32, remainder_f64, xlogy_f32, xlogy_f64,
+};
 pub use past::copy_past_caches;
 
 use std::marker::PhantomData;

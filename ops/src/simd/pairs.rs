@@ -4,6 +4,7 @@ use super::exponential::exponential;
 use super::float::Float;
 use super::logarithm::{Log, of_one_more};
 use super::power::Pow;
+use super::quotients::{FloorDivide, Fmod, Remainder};
 use super::{Function, Loop, above_baseline};
 use crate::dtype::{Element, c64, c128};
 use crate::groups::{Parts, each};
@@ -207,6 +208,9 @@ functions! {
     Atan2, "angle of the point": atan2_f32 atan2_f64;
     Logaddexp, "logarithm of the sum of the exponentials": logaddexp_f32 logaddexp_f64;
     Xlogy, "product with the logarithm": xlogy_f32 xlogy_f64;
+    FloorDivide, "quotient rounded down": floor_divide_f32 floor_divide_f64;
+    Remainder, "remainder of the quotient rounded down": remainder_f32 remainder_f64;
+    Fmod, "remainder of the quotient cut to an integer": fmod_f32 fmod_f64;
 }
 
 #[cfg(test)]
