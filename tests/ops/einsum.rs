@@ -1,7 +1,7 @@
 //! Sums of products over named indices: mistakes in equations, the order that is chosen, huge axes, threads.
 
 use openwork::{
-    DType, EinsumKernel, Fill, Layout, Semiring, Tensor, einsum, einsum_path, explain, parallel, tensor,
+    DType, EinsumKernel, Fill, Layout, Semiring, Tensor, einsum, einsum_path, explain, parallel, s, tensor,
     with_densify_budget,
 };
 
@@ -174,4 +174,46 @@ fn factors() {
     let (_, steps) = explain(|| einsum("ijk,jr,kr->ir", &[&x, &zeros(&[60, 2]), &zeros(&[50, 2])]).unwrap());
     assert_eq!(steps.len(), 1);
     assert!(steps[0].steps.iter().all(|s| s.op != "matmul_with"), "{}", steps[0]);
+}
+
+/// Rows and columns of arrays, each times its own: as products that are added afterwards, of whole numbers, whose sums are exact in any order. In
+/// whatever order they lie, and on as many threads.
+#[test]
+fn rows_and_columns_of_arrays_with_their_own() {
+    let array = |shape: &[usize], dtype: DType, seed: usize| {
+        let n = shape.iter().product();
+        let numbers = (0..n).map(|i: usize| (i.wrapping_mul(0x9e37_79b1).wrapping_add(seed) >> 7) as i64 % 5);
+        Tensor::from_vec(shape, numbers.collect::<Vec<i64>>()).unwrap().cast(dtype).unwrap()
+    };
+    let check = |equation: &str, x: &Tensor, y: &Tensor, axes: Vec<isize>| {
+        let wanted = x.mul(y).unwrap().sum(axes).unwrap().cast(x.dtype()).unwrap();
+        for threads in [1, 2, 3] {
+            let found = parallel::with_threads(threads, || einsum(equation, &[x, y])).unwrap().unwrap();
+            assert_eq!(found.dtype(), x.dtype());
+            assert!(found.equal(&wanted).unwrap(), "{equation} of {:?} {} on {threads}", x.shape(), x.dtype());
+        }
+    };
+    for dtype in [DType::F64, DType::F32, DType::Complex64, DType::I32, DType::U32, DType::F16] {
+        for shape in [[300, 3], [3, 3000], [50_000, 5], [2, 40_000], [70, 1], [1, 70], [17, 16], [33, 40]] {
+            let (x, y) = (array(&shape, dtype, 1), array(&shape, dtype, 9));
+            let flipped = y.flip(0).unwrap();
+            let turned = array(&[shape[1], shape[0]], dtype, 5).permute_dims([1, 0]).unwrap();
+            let every_other = array(&[shape[0], 2 * shape[1]], dtype, 3).slice(s![.., ..;2]).unwrap();
+            for y in [&y, &flipped, &turned, &every_other] {
+                // Sums of float16 are exact as far as its whole numbers go.
+                if dtype == DType::F16 && shape[0].max(shape[1]) > 300 {
+                    continue;
+                }
+                check("ij,ij->i", &x, y, vec![1]);
+                check("ij,ij->j", &x, y, vec![0]);
+            }
+        }
+        let (x, y) = (array(&[6, 20, 30], dtype, 1), array(&[6, 20, 30], dtype, 2));
+        check("bij,bij->bj", &x, &y, vec![1]);
+        check("bij,bij->bi", &x, &y, vec![2]);
+        check("bij,bij->ij", &x, &y, vec![0]);
+        check("bij,bij->b", &x, &y, vec![1, 2]);
+        let of_two = x.permute_dims([1, 0, 2]).unwrap();
+        check("bij,bij->bj", &of_two, &y.permute_dims([1, 0, 2]).unwrap(), vec![1]);
+    }
 }

@@ -27,14 +27,14 @@ pub struct Rows<'a, T> {
 impl<'a, T> Rows<'a, T> {
     /// Some elements of a row.
     #[inline(always)]
-    fn part(&self, r: usize, columns: Range<usize>) -> &'a [T] {
+    pub(super) fn part(&self, r: usize, columns: Range<usize>) -> &'a [T] {
         let at = self.at.wrapping_add_signed(r as isize * self.step);
         &self.elements[at + columns.start..at + columns.end]
     }
 
     /// Some rows of `n` elements as one slice, if they follow each other.
     #[inline(always)]
-    fn together(&self, rows: Range<usize>, n: usize) -> Option<&'a [T]> {
+    pub(super) fn together(&self, rows: Range<usize>, n: usize) -> Option<&'a [T]> {
         (self.step == n as isize).then(|| self.part(rows.start, 0..rows.len() * n))
     }
 }

@@ -11,6 +11,7 @@
 mod alike;
 mod allowed;
 mod any_columns;
+pub mod array_dots;
 pub mod array_vector;
 mod beneath;
 mod blocks;

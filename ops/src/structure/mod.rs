@@ -3,6 +3,7 @@
 //! Kernels that move elements know the width of an element in bytes and nothing else.
 
 pub mod agree;
+pub mod arms;
 pub mod buckets;
 pub mod choose;
 pub mod columns;

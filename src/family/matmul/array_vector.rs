@@ -10,11 +10,11 @@ use crate::base::strided::Strided;
 
 /// Products of numbers in a share of a result's terms, and shares at most: how many says the shape alone, as they say in which order
 /// terms are added.
-const SHARE: usize = 1 << 16;
-const SHARES: usize = 16;
+pub(super) const SHARE: usize = 1 << 16;
+pub(super) const SHARES: usize = 16;
 
 /// Results from which on threads share them, not the terms of each.
-const MANY: usize = 1 << 11;
+pub(super) const MANY: usize = 1 << 11;
 
 /// Rows that are worth being added by loops of our own.
 const TALL: usize = 64;

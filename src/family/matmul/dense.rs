@@ -6,7 +6,7 @@ use openwork_ops::{DType, DTypeKind, Element, c64, c128};
 
 use super::operand::Field;
 use super::rows::{Parts, Pass};
-use super::{Way, array_vector};
+use super::{Way, array_dots, array_vector};
 use crate::base::buffer::Buffer;
 use crate::base::error::Result;
 use crate::base::parallel;
@@ -40,10 +40,16 @@ pub(super) fn product(a: &Strided, b: &Strided, way: Way, shape: &[usize]) -> Re
         DType::F16 | DType::BF16 => DType::F32,
         other => other,
     };
-    if !way.is_sum() || !matches!(dtype.kind(), DTypeKind::Float | DTypeKind::Complex) {
+    let is_inexact = matches!(dtype.kind(), DTypeKind::Float | DTypeKind::Complex);
+    let (a, b) = if way.is_sum() && is_inexact { (a.cast(via), b.cast(via)) } else { (a, b) };
+    if way.is_sum()
+        && let Some(out) = array_dots::product(&a, &b, shape)?
+    {
+        return Ok(out.cast(dtype));
+    }
+    if !way.is_sum() || !is_inexact {
         return rows(&a, &b, way, shape, k);
     }
-    let (a, b) = (a.cast(via), b.cast(via));
     let out = match via {
         DType::F32 => floats::<f32>(&a, &b, [m, k, n], batch, shape)?,
         DType::F64 => floats::<f64>(&a, &b, [m, k, n], batch, shape)?,

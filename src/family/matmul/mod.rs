@@ -11,6 +11,7 @@ pub(crate) mod forms;
 mod plan;
 pub(crate) mod prepare;
 mod any_columns;
+mod array_dots;
 mod array_vector;
 mod assemble;
 pub(crate) mod chain;

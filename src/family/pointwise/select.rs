@@ -1,5 +1,6 @@
 //! `where_` and masks: each element from one of two tensors, or from none.
 
+use openwork_ops::structure::arms;
 use openwork_ops::{DType, Element, Scalar, promote};
 
 use super::Operand;
@@ -27,23 +28,9 @@ struct Choice<'a> {
     dtype: DType,
 }
 
-/// `out[i] = if condition[i] { x[i] } else { y[i] }` for elements of `W` bytes.
-fn choose<const W: usize>(condition: &[u8], x: &[u8], y: &[u8], out: &mut [u8]) {
-    let ((x, _), (y, _), (out, _)) = (x.as_chunks::<W>(), y.as_chunks::<W>(), out.as_chunks_mut::<W>());
-    for (((o, &c), x), y) in out.iter_mut().zip(condition).zip(x).zip(y) {
-        *o = if c != 0 { *x } else { *y };
-    }
-}
-
 fn choose_block(blocks: &[&[u8]], out: &mut [u8]) {
     let [condition, x, y] = blocks else { return };
-    match out.len() / condition.len().max(1) {
-        1 => choose::<1>(condition, x, y, out),
-        2 => choose::<2>(condition, x, y, out),
-        4 => choose::<4>(condition, x, y, out),
-        8 => choose::<8>(condition, x, y, out),
-        _ => choose::<16>(condition, x, y, out),
-    }
+    arms::choose(condition, x, y, out);
 }
 
 /// # Choosing elementwise: `where_`, masks, selection by value

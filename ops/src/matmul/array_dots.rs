@@ -1,0 +1,347 @@
+//! Dot products of the rows of one array with those of another, each with its own: along rows, or down columns. Terms are added in
+//! blocks and in lanes, so that the error does not grow with all of them; which there are says the shape alone, and so results have the same bits
+//! at every level.
+
+use std::ops::Range;
+
+use super::array_vector::Rows;
+use crate::dtype::{Element, c64, c128};
+use crate::simd::{self, Loop};
+
+/// What dot products are made of.
+pub trait Term: Element + Default {
+    /// What terms are added as: floats in `f64`, integers in their own width, where they wrap.
+    type Sum: Copy + Default + Send;
+    /// `sum + self · other`.
+    fn plus(self, other: Self, sum: Self::Sum) -> Self::Sum;
+    /// The sum of two sums.
+    fn both(a: Self::Sum, b: Self::Sum) -> Self::Sum;
+    /// A sum as an element, rounded once.
+    fn rounded(sum: Self::Sum) -> Self;
+}
+
+macro_rules! integers {
+    ($($ty:ty),+) => {$(
+        impl Term for $ty {
+            type Sum = $ty;
+            #[inline(always)]
+            fn plus(self, other: $ty, sum: $ty) -> $ty {
+                sum.wrapping_add(self.wrapping_mul(other))
+            }
+            #[inline(always)]
+            fn both(a: $ty, b: $ty) -> $ty {
+                a.wrapping_add(b)
+            }
+            #[inline(always)]
+            fn rounded(sum: $ty) -> $ty {
+                sum
+            }
+        }
+    )+};
+}
+integers!(i8, i16, i32, i64, u8, u16, u32, u64);
+
+macro_rules! floats {
+    ($($ty:ty as $sum:ty: $wide:expr, $narrow:expr;)+) => {$(
+        impl Term for $ty {
+            type Sum = $sum;
+            #[inline(always)]
+            fn plus(self, other: $ty, sum: $sum) -> $sum {
+                sum + $wide(self) * $wide(other)
+            }
+            #[inline(always)]
+            fn both(a: $sum, b: $sum) -> $sum {
+                a + b
+            }
+            #[inline(always)]
+            fn rounded(sum: $sum) -> $ty {
+                $narrow(sum)
+            }
+        }
+    )+};
+}
+floats! {
+    f32 as f64: f64::from, |sum| sum as f32;
+    f64 as f64: |x| x, |sum| sum;
+    c64 as c128: |x: c64| c128::new(x.re.into(), x.im.into()), |sum: c128| c64::new(sum.re as f32, sum.im as f32);
+    c128 as c128: |x| x, |sum| sum;
+}
+
+/// Terms of a block, and lanes that they are added in.
+const BLOCK: usize = 512;
+const LANES: usize = 16;
+/// Elements of a row up to which loops are written out.
+const NARROW: usize = 8;
+/// Columns whose sums stay in the first-level cache.
+const COLUMNS: usize = 512;
+/// Rows that are added at once.
+const AT_ONCE: usize = 4;
+
+/// `out[i] = Σ a[rows.start + i, c] · b[rows.start + i, c]`, over `k` elements of each row.
+pub fn of_rows<T: Term>(a: Rows<'_, T>, b: Rows<'_, T>, rows: Range<usize>, k: usize, out: &mut [T]) {
+    debug_assert_eq!(rows.len(), out.len());
+    simd::vectorised(OfRows { a, b, rows, k, out });
+}
+
+struct OfRows<'a, T> {
+    a: Rows<'a, T>,
+    b: Rows<'a, T>,
+    rows: Range<usize>,
+    k: usize,
+    out: &'a mut [T],
+}
+
+impl<T: Term> Loop for OfRows<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let OfRows { a, b, rows, k, out } = self;
+        if let (1..=NARROW, Some(a), Some(b)) = (k, a.together(rows.clone(), k), b.together(rows.clone(), k)) {
+            return match k {
+                1 => narrow::<T, 1>(a, b, out),
+                2 => narrow::<T, 2>(a, b, out),
+                3 => narrow::<T, 3>(a, b, out),
+                4 => narrow::<T, 4>(a, b, out),
+                5 => narrow::<T, 5>(a, b, out),
+                6 => narrow::<T, 6>(a, b, out),
+                7 => narrow::<T, 7>(a, b, out),
+                _ => narrow::<T, NARROW>(a, b, out),
+            };
+        }
+        for (out, r) in out.iter_mut().zip(rows) {
+            let (a, b) = (a.part(r, 0..k), b.part(r, 0..k));
+            *out = T::rounded(if k < LANES { in_turn(a, b) } else { of_row(a, b) });
+        }
+    }
+}
+
+#[inline(always)]
+fn narrow<T: Term, const N: usize>(a: &[T], b: &[T], out: &mut [T]) {
+    for ((out, a), b) in out.iter_mut().zip(a.as_chunks::<N>().0).zip(b.as_chunks::<N>().0) {
+        let mut sum = T::Sum::default();
+        for c in 0..N {
+            sum = a[c].plus(b[c], sum);
+        }
+        *out = T::rounded(sum);
+    }
+}
+
+#[inline(always)]
+fn in_turn<T: Term>(a: &[T], b: &[T]) -> T::Sum {
+    let mut sum = T::Sum::default();
+    for (&a, &b) in a.iter().zip(b) {
+        sum = a.plus(b, sum);
+    }
+    sum
+}
+
+#[inline(always)]
+fn of_row<T: Term>(a: &[T], b: &[T]) -> T::Sum {
+    let mut total = T::Sum::default();
+    for (a, b) in a.chunks(BLOCK).zip(b.chunks(BLOCK)) {
+        let ((a, a_last), (b, b_last)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
+        let ((fours_a, a_last), (fours_b, b_last)) = (a_last.as_chunks::<4>(), b_last.as_chunks::<4>());
+        let mut four = [T::Sum::default(); 4];
+        for (a, b) in fours_a.iter().zip(fours_b) {
+            for i in 0..4 {
+                four[i] = a[i].plus(b[i], four[i]);
+            }
+        }
+        let four = T::both(T::both(four[0], four[2]), T::both(four[1], four[3]));
+        let mut last = T::both(four, in_turn(a_last, b_last));
+        if !a.is_empty() {
+            let mut lanes = [T::Sum::default(); LANES];
+            for (a, b) in a.iter().zip(b) {
+                for i in 0..LANES {
+                    lanes[i] = a[i].plus(b[i], lanes[i]);
+                }
+            }
+            let mut n = LANES / 2;
+            while n > 0 {
+                for i in 0..n {
+                    lanes[i] = T::both(lanes[i], lanes[i + n]);
+                }
+                n /= 2;
+            }
+            last = T::both(lanes[0], last);
+        }
+        total = T::both(total, last);
+    }
+    total
+}
+
+/// `sums[i] = Σ a[r, columns.start + i] · b[r, columns.start + i]`, over some rows.
+pub fn of_columns<T: Term>(
+    a: Rows<'_, T>,
+    b: Rows<'_, T>,
+    rows: Range<usize>,
+    columns: Range<usize>,
+    sums: &mut [T::Sum],
+) {
+    debug_assert_eq!(columns.len(), sums.len());
+    simd::vectorised(OfColumns { a, b, rows, columns, sums });
+}
+
+struct OfColumns<'a, T: Term> {
+    a: Rows<'a, T>,
+    b: Rows<'a, T>,
+    rows: Range<usize>,
+    columns: Range<usize>,
+    sums: &'a mut [T::Sum],
+}
+
+impl<T: Term> Loop for OfColumns<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let OfColumns { a, b, rows, columns, sums } = self;
+        let n = columns.len();
+        if let (0, 1..=NARROW, Some(a), Some(b)) =
+            (columns.start, n, a.together(rows.clone(), n), b.together(rows.clone(), n))
+        {
+            return match n {
+                1 => side_by_side::<T, 1>(a, b, sums),
+                2 => side_by_side::<T, 2>(a, b, sums),
+                3 => side_by_side::<T, 3>(a, b, sums),
+                4 => side_by_side::<T, 4>(a, b, sums),
+                5 => side_by_side::<T, 5>(a, b, sums),
+                6 => side_by_side::<T, 6>(a, b, sums),
+                7 => side_by_side::<T, 7>(a, b, sums),
+                _ => side_by_side::<T, NARROW>(a, b, sums),
+            };
+        }
+        for (sums, first) in sums.chunks_mut(COLUMNS).zip(columns.step_by(COLUMNS)) {
+            sums.fill(T::Sum::default());
+            for start in rows.clone().step_by(BLOCK) {
+                let mut block = [T::Sum::default(); COLUMNS];
+                let block = &mut block[..sums.len()];
+                add_rows(a, b, start..rows.end.min(start + BLOCK), first, block);
+                for (sum, &of_block) in sums.iter_mut().zip(&*block) {
+                    *sum = T::both(*sum, of_block);
+                }
+            }
+        }
+    }
+}
+
+/// Adds the products of some rows, from a column on.
+#[inline(always)]
+fn add_rows<T: Term>(a: Rows<'_, T>, b: Rows<'_, T>, rows: Range<usize>, first: usize, sums: &mut [T::Sum]) {
+    let n = sums.len();
+    let pair = |r: usize| (&a.part(r, first..first + n)[..n], &b.part(r, first..first + n)[..n]);
+    let mut r = rows.start;
+    while r + AT_ONCE <= rows.end {
+        let [p, q, s, t] = [pair(r), pair(r + 1), pair(r + 2), pair(r + 3)];
+        for j in 0..n {
+            let none = T::Sum::default();
+            let two = T::both(p.0[j].plus(p.1[j], none), q.0[j].plus(q.1[j], none));
+            let others = T::both(s.0[j].plus(s.1[j], none), t.0[j].plus(t.1[j], none));
+            sums[j] = T::both(sums[j], T::both(two, others));
+        }
+        r += AT_ONCE;
+    }
+    for r in r..rows.end {
+        let (a, b) = pair(r);
+        for j in 0..n {
+            sums[j] = a[j].plus(b[j], sums[j]);
+        }
+    }
+}
+
+/// Several rows side by side, each with sums of its own.
+#[inline(always)]
+fn side_by_side<T: Term, const N: usize>(a: &[T], b: &[T], sums: &mut [T::Sum]) {
+    let mut total = [T::Sum::default(); N];
+    for (a, b) in a.as_chunks::<N>().0.chunks(BLOCK).zip(b.as_chunks::<N>().0.chunks(BLOCK)) {
+        let mut own = [[T::Sum::default(); N]; AT_ONCE];
+        let ((a, a_last), (b, b_last)) = (a.as_chunks::<AT_ONCE>(), b.as_chunks::<AT_ONCE>());
+        for (a, b) in a.iter().zip(b) {
+            for i in 0..AT_ONCE {
+                for c in 0..N {
+                    own[i][c] = a[i][c].plus(b[i][c], own[i][c]);
+                }
+            }
+        }
+        for (a, b) in a_last.iter().zip(b_last) {
+            for c in 0..N {
+                own[0][c] = a[c].plus(b[c], own[0][c]);
+            }
+        }
+        for c in 0..N {
+            total[c] = T::both(total[c], T::both(T::both(own[0][c], own[1][c]), T::both(own[2][c], own[3][c])));
+        }
+    }
+    sums.copy_from_slice(&total);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simd::{Level, set_level};
+
+    /// Small whole numbers, whose sums are exact in any order.
+    fn number(i: usize) -> i64 {
+        (i.wrapping_mul(0x9e37_79b1) >> 7) as i64 % 9 - 4
+    }
+
+    fn same<T: Term + PartialEq + std::fmt::Debug>(of: impl Fn(i64) -> T) {
+        for (m, n) in (1..=40).map(|n| (41 - n, n)).chain([(2, 1500), (1200, 3), (1100, 20), (7, 700), (1, 1), (5, 0)])
+        {
+            // Rows that follow each other, that lie apart, that go backwards, and one over and over.
+            for (at, step) in [(5, n as isize), (2, n as isize + 3), ((m - 1) * n + 1, -(n as isize)), (3, 0)] {
+                let elements: Vec<T> = (0..m * (n + 3) + 10).map(|i| of(number(i))).collect();
+                let others: Vec<T> = (0..m * n + 10).map(|i| of(number(i + 977))).collect();
+                let (a, b) =
+                    (Rows { elements: &elements, at, step }, Rows { elements: &others, at: 4, step: n as isize });
+                let term = |r: usize, c: usize| {
+                    number(at.wrapping_add_signed(r as isize * step) + c) * number(4 + r * n + c + 977)
+                };
+                for level in Level::ALL {
+                    set_level(Some(level));
+                    for rows in [0..m, m / 3..m] {
+                        let mut out = vec![of(1); rows.len()];
+                        of_rows(a, b, rows.clone(), n, &mut out);
+                        let wanted: Vec<T> = rows.clone().map(|r| of((0..n).map(|c| term(r, c)).sum())).collect();
+                        assert_eq!(out, wanted, "rows of {m} {n} {step} {rows:?}");
+                        for first in [0, n / 3] {
+                            let mut sums = vec![T::Sum::default(); n - first];
+                            of_columns(a, b, rows.clone(), first..n, &mut sums);
+                            let out: Vec<T> = sums.into_iter().map(T::rounded).collect();
+                            let wanted: Vec<T> =
+                                (first..n).map(|c| of(rows.clone().map(|r| term(r, c)).sum())).collect();
+                            assert_eq!(out, wanted, "columns of {m} {n} {step} {rows:?} {first}");
+                        }
+                    }
+                }
+                set_level(None);
+            }
+        }
+    }
+
+    #[test]
+    fn sums_of_whole_numbers_are_exact() {
+        same(|x| x as f64);
+        same(|x| x as f32);
+        same(|x| c64::new(x as f32, 0.0));
+        same(|x| c128::new(0.0, x as f64) * c128::new(0.0, -1.0));
+        same(|x| x as i8);
+        same(|x| x as u16);
+        same(|x| x as i32);
+        same(|x| x as u64);
+    }
+
+    #[test]
+    fn sums_of_singles_are_rounded_once() {
+        let ones = vec![1.0f32; 1 << 20];
+        let tenths = vec![0.1f32; 1 << 20];
+        let (a, b) = (Rows { elements: &ones, at: 0, step: 1 << 20 }, Rows { elements: &tenths, at: 0, step: 1 << 20 });
+        let mut out = [0.0];
+        of_rows(a, b, 0..1, 1 << 20, &mut out);
+        assert_eq!(out, [(f64::from(0.1f32) * f64::from(1 << 20)) as f32]);
+        let mut sums = [0.0];
+        of_columns(Rows { step: 1, ..a }, Rows { step: 1, ..b }, 0..1 << 20, 0..1, &mut sums);
+        assert_eq!(sums[0] as f32, out[0]);
+    }
+}
