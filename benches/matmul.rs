@@ -5,7 +5,7 @@ use std::hint::black_box;
 
 use criterion::measurement::WallTime;
 use criterion::{BatchSize, BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
-use openwork::{DType, Index, Layout, Tensor, s};
+use openwork::{DType, Index, Layout, Tensor, einsum, s};
 
 const N: usize = 1 << 16;
 const PER_ROW: usize = 16;
@@ -367,6 +367,24 @@ fn orders(c: &mut Criterion) {
 /// What a call takes before there is anything to compute: operands of ten elements.
 ///
 ///     cargo bench --bench matmul -- small
+/// Rows and columns of arrays, each times its own, beside all products, which are added afterwards.
+fn own(c: &mut Criterion) {
+    let mut group = c.benchmark_group("each with its own");
+    group.throughput(Throughput::Elements(1 << 20));
+    for shape in [[1 << 18, 4], [1 << 15, 32], [1 << 10, 1 << 10], [4, 1 << 18]] {
+        let [x, y] = [1, 2].map(|seed| Tensor::rand(shape, seed).expect("a valid shape"));
+        for (axis, equation) in [(1, "ij,ij->i"), (0, "ij,ij->j")] {
+            let apart = || x.mul(&y)?.sum(axis);
+            let found = einsum(equation, &[&x, &y]).expect("of one shape");
+            assert!(found.allclose(&apart().expect("of one shape"), 1e-12, 0.0).expect("floats"), "{equation}");
+            let name = format!("{equation} of {} x {}", shape[0], shape[1]);
+            group.bench_function(&name, |b| b.iter(|| einsum(equation, &[black_box(&x), &y])));
+            group.bench_function(format!("{name}/apart"), |b| b.iter(apart));
+        }
+    }
+    group.finish();
+}
+
 fn small(c: &mut Criterion) {
     let mut group = c.benchmark_group("small");
     let of = |seed| Tensor::random([10, 10], 0.1, 0.0, Layout::Csr, seed).expect("a valid matrix");
@@ -421,6 +439,7 @@ criterion_group!(
     gram,
     orders,
     blocks,
-    small
+    small,
+    own
 );
 criterion_main!(benches);

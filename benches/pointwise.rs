@@ -489,6 +489,52 @@ fn many_axes(c: &mut Criterion) {
 }
 
 /// Ways that arrays take, beside a plain loop over the same elements.
+/// Arguments for which the common way of a function does not hold, a third of all: beside the standard library's functions, and what was chosen or
+/// divided one by one.
+fn ends(c: &mut Criterion) {
+    const N: usize = 1 << 16;
+    let mut group = c.benchmark_group("ends");
+    group.throughput(Throughput::Elements(N as u64));
+    let scattered = |i: usize| ((i as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) as f64 / (1 << 24) as f64;
+    let with = |end: f64| (0..N).map(|i| if scattered(i) < 0.3 { end } else { scattered(i + N) }).collect::<Vec<f64>>();
+    type Plain = fn(f64) -> f64;
+    let all: [(UnaryOp, f64, Plain); 4] = [
+        (UnaryOp::Exp, f64::NAN, f64::exp),
+        (UnaryOp::Log, 0.0, f64::ln),
+        (UnaryOp::Sigmoid, 1e4, |x| 1.0 / (1.0 + (-x).exp())),
+        (UnaryOp::Tanh, f64::NAN, f64::tanh),
+    ];
+    for (op, end, plain) in all {
+        let values = with(end);
+        let x = Tensor::from_vec([N], values.clone()).expect("as many");
+        let expected = Tensor::from_vec([N], values.iter().map(|&x| plain(x)).collect()).expect("as many");
+        let found = x.unary(op).expect("defined for floats");
+        assert!(found.allclose_nan(&expected, 1e-14, 1e-15).expect("floats"), "{}", op.name());
+        group.bench_function(BenchmarkId::new("loop", op.name()), |b| {
+            b.iter(|| black_box(&values).iter().map(|&x| plain(x)).collect::<Vec<f64>>());
+        });
+        group.bench_function(BenchmarkId::new("op", op.name()), |b| b.iter(|| black_box(&x).unary(op)));
+    }
+    let (a, b) = (with(1e3), with(0.25));
+    let (x, y) = (a.clone(), b.iter().map(|b| b + 0.1).collect::<Vec<f64>>());
+    let [of_x, of_y] = [&x, &y].map(|x| Tensor::from_vec([N], x.clone()).expect("as many"));
+    let one_by_one = || x.iter().zip(&y).map(|(x, y)| black_box(*x) % y).collect::<Vec<f64>>();
+    assert_eq!(of_x.fmod(&of_y).and_then(|found| found.to_vec::<f64>()).expect("floats"), one_by_one());
+    group.bench_function("loop/fmod", |b| b.iter(one_by_one));
+    group.bench_function("op/fmod", |b| b.iter(|| black_box(&of_x).fmod(&of_y)));
+    let condition = of_x.gt(0.5).expect("floats");
+    let chosen = condition.to_vec::<bool>().expect("bool");
+    let [of_x, of_y] = [&of_x, &of_y].map(|x| x.cast(DType::F16).expect("floats"));
+    let [x, y] = [&of_x, &of_y].map(|x| x.to_vec::<f16>().expect("halves"));
+    let one_by_one =
+        || (0..N).map(|i| if black_box(&chosen)[i] { x[i].to_bits() } else { y[i].to_bits() }).collect::<Vec<u16>>();
+    let found = condition.where_(&of_x, &of_y).and_then(|found| found.to_vec::<f16>()).expect("halves");
+    assert!(found.iter().map(|x| x.to_bits()).eq(one_by_one()));
+    group.bench_function("loop/where of halves", |b| b.iter(one_by_one));
+    group.bench_function("op/where of halves", |b| b.iter(|| black_box(&condition).where_(&of_x, &of_y)));
+    group.finish();
+}
+
 fn arrays(c: &mut Criterion) {
     const N: usize = 1_000_000;
     let mut group = c.benchmark_group("arrays");
@@ -586,11 +632,11 @@ fn arrays(c: &mut Criterion) {
     same(x.clamp(0.25, 0.75).expect("floats"), between(&x).expect("floats"));
     group.bench_function("clamp", |b| b.iter(|| black_box(&x).clamp(0.25, 0.75)));
     group.bench_function("clamp/two ops", |b| b.iter(|| between(black_box(&x))));
-    let whole = x.mul(100.0).and_then(|x| x.cast(DType::I32)).expect("floats");
+    let hundredths = x.mul(100.0).and_then(|x| x.cast(DType::I32)).expect("floats");
     let between = |x: &Tensor| x.maximum(24.5)?.minimum(74.5);
-    same(whole.clamp(24.5, 74.5).expect("floats"), between(&whole).expect("floats"));
-    group.bench_function("clamp of integers", |b| b.iter(|| black_box(&whole).clamp(24.5, 74.5)));
-    group.bench_function("clamp of integers/two ops", |b| b.iter(|| between(black_box(&whole))));
+    same(hundredths.clamp(24.5, 74.5).expect("floats"), between(&hundredths).expect("floats"));
+    group.bench_function("clamp of integers", |b| b.iter(|| black_box(&hundredths).clamp(24.5, 74.5)));
+    group.bench_function("clamp of integers/two ops", |b| b.iter(|| between(black_box(&hundredths))));
 
     let counted = |list: &[i64]| {
         let mut counts = vec![0i64; N];
@@ -603,5 +649,7 @@ fn arrays(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, unary, functions, binary, merged, small, convert, shapes, empty_rows, many_axes, arrays);
+criterion_group!(
+    benches, unary, functions, binary, merged, small, convert, shapes, empty_rows, many_axes, ends, arrays
+);
 criterion_main!(benches);

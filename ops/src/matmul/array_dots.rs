@@ -234,18 +234,18 @@ fn add_rows<T: Term>(a: Rows<'_, T>, b: Rows<'_, T>, rows: Range<usize>, first: 
     let mut r = rows.start;
     while r + AT_ONCE <= rows.end {
         let [p, q, s, t] = [pair(r), pair(r + 1), pair(r + 2), pair(r + 3)];
-        for j in 0..n {
+        for (j, sum) in sums.iter_mut().enumerate() {
             let none = T::Sum::default();
             let two = T::both(p.0[j].plus(p.1[j], none), q.0[j].plus(q.1[j], none));
             let others = T::both(s.0[j].plus(s.1[j], none), t.0[j].plus(t.1[j], none));
-            sums[j] = T::both(sums[j], T::both(two, others));
+            *sum = T::both(*sum, T::both(two, others));
         }
         r += AT_ONCE;
     }
     for r in r..rows.end {
         let (a, b) = pair(r);
-        for j in 0..n {
-            sums[j] = a[j].plus(b[j], sums[j]);
+        for ((sum, &a), &b) in sums.iter_mut().zip(a).zip(b) {
+            *sum = a.plus(b, *sum);
         }
     }
 }

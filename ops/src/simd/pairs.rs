@@ -182,7 +182,7 @@ impl Function2 for Xlogy {
     fn end<R: Float>(a: R, b: R) -> (R, bool) {
         let is_zero = (a == R::ZERO) & !b.is_nan();
         let log = if b.is_nan() { b } else { Log::end(b, R::ZERO) };
-        let is_end = (b <= R::ZERO) | !(b < R::infinity());
+        let is_end = (b <= R::ZERO) | (b == R::infinity()) | b.is_nan();
         (if is_zero { R::ZERO } else { a * log }, is_zero | is_end)
     }
     fn exact<R: Float>(a: R, b: R) -> R {

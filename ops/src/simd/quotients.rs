@@ -21,7 +21,7 @@ fn cut<R: Float>(a: R, b: R) -> (R, R, bool) {
     // What is less than the divisor stays, beside an infinite one too.
     let rest = if is_under { x } else { rest };
     // 0 as a divisor and an infinite dividend leave NaN, as what is NaN does.
-    (rest.copysign(a), n, !(quotient > R::COUNTED) | (y == R::ZERO) | (x == R::infinity()))
+    (rest.copysign(a), n, (quotient <= R::COUNTED) | quotient.is_nan() | (y == R::ZERO) | (x == R::infinity()))
 }
 
 pub(super) struct Fmod;

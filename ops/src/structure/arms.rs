@@ -25,26 +25,41 @@ impl Loop for Choose<'_> {
     fn run(self) {
         let Choose { condition, x, y, width, out } = self;
         macro_rules! of {
-            ($word:ty, $words:literal) => {{
+            ($word:ty) => {{
                 const W: usize = size_of::<$word>();
                 let (x, y, out) = (x.as_chunks::<W>().0, y.as_chunks::<W>().0, out.as_chunks_mut::<W>().0);
-                let (x, y, out) =
-                    (x.as_chunks::<$words>().0, y.as_chunks::<$words>().0, out.as_chunks_mut::<$words>().0);
-                for (((out, &c), x), y) in out.iter_mut().zip(condition).zip(x).zip(y) {
-                    let mask = <$word>::from(c != 0).wrapping_neg();
-                    for i in 0..$words {
-                        let (x, y) = (<$word>::from_ne_bytes(x[i]), <$word>::from_ne_bytes(y[i]));
-                        out[i] = (y ^ ((x ^ y) & mask)).to_ne_bytes();
-                    }
+                let n = condition.len().min(x.len()).min(y.len()).min(out.len());
+                let (condition, x, y, out) = (&condition[..n], &x[..n], &y[..n], &mut out[..n]);
+                for i in 0..n {
+                    let (x, y) = (<$word>::from_ne_bytes(x[i]), <$word>::from_ne_bytes(y[i]));
+                    let mask = <$word>::from(condition[i] != 0).wrapping_neg();
+                    out[i] = (y ^ ((x ^ y) & mask)).to_ne_bytes();
                 }
             }};
         }
         match width {
-            1 => of!(u8, 1),
-            2 => of!(u16, 1),
-            4 => of!(u32, 1),
-            8 => of!(u64, 1),
-            _ => of!(u64, 2),
+            1 => of!(u8),
+            2 => of!(u16),
+            4 => of!(u32),
+            8 => of!(u64),
+            _ => {
+                // Complex numbers: two words each.
+                let (x, y, out) = (x.as_chunks::<8>().0, y.as_chunks::<8>().0, out.as_chunks_mut::<8>().0);
+                for (((out, &c), x), y) in out
+                    .as_chunks_mut::<2>()
+                    .0
+                    .iter_mut()
+                    .zip(condition)
+                    .zip(x.as_chunks::<2>().0)
+                    .zip(y.as_chunks::<2>().0)
+                {
+                    let mask = u64::from(c != 0).wrapping_neg();
+                    for i in 0..2 {
+                        let (x, y) = (u64::from_ne_bytes(x[i]), u64::from_ne_bytes(y[i]));
+                        out[i] = (y ^ ((x ^ y) & mask)).to_ne_bytes();
+                    }
+                }
+            }
         }
     }
 }
