@@ -89,8 +89,8 @@ impl Function2 for Pow {
     fn fast<R: Float>(x: R, y: R) -> (R, bool) {
         power(x, y)
     }
-    /// C's Annex F for bases that are not negative, and where the exponential of the product is 0 or infinite. Of bases below 0 only what is no number:
-    /// the signs of others are left to [`Pow::exact`].
+    /// Roots and inverses; C's Annex F for bases that are not negative, and where the exponential of the product is 0 or infinite. Of bases below 0 only
+    /// what is no number: the signs of others are left to [`Pow::exact`].
     #[inline(always)]
     fn end<R: Float>(x: R, y: R) -> (R, bool) {
         let is_one = (x == R::ONE) | (y == R::ZERO);
@@ -101,7 +101,13 @@ impl Function2 for Pow {
         let is_nothing = is_zero & (y > R::ZERO) | is_infinite & (y < R::ZERO) | is_normal(x) & (product <= -R::UNDER);
         let value = if is_above { R::infinity() } else { R::ZERO };
         let value = if is_nan { R::nan() } else { value };
-        (if is_one { R::ONE } else { value }, is_one | is_nan | is_above | is_nothing)
+        let value = if is_one { R::ONE } else { value };
+        let (is_root, is_inverse) = (y == R::HALF, y == -R::ONE);
+        let short = if is_root { Short::Root.raised(x) } else { Short::Inverse.raised(x) };
+        (
+            if is_root | is_inverse { short } else { value },
+            is_root | is_inverse | is_one | is_nan | is_above | is_nothing,
+        )
     }
     /// Short ones as everywhere, so that bits do not depend on what else is in a block.
     fn exact<R: Float>(x: R, y: R) -> R {
