@@ -3,10 +3,10 @@
 //! and the order in which they are added are those of [`lanes`](super::lanes), and so are the bits.
 #![allow(unsafe_code)] // the vector is read unchecked once the greatest index of eight rows was compared with its length
 
-use std::arch::x86_64::*;
 use std::ops::Range;
 
-use super::lanes::{FEW, Lanes, first};
+use super::eights::Lanes;
+use super::lanes::{FEW, in_f64, is_done};
 use super::typed::Typed;
 use crate::simd::prefetch_stream;
 
@@ -88,21 +88,11 @@ fn group<T: Lanes, const N: usize>(indices: &[u32], values: &[T], b: &[T], out: 
         // Volatile, or else the compiler makes of these loads the gather that is to be avoided.
         // SAFETY: the greatest index is below the length of `b`.
         let element =
-            |i: usize| if i < N { unsafe { b.as_ptr().add(at[i] as usize).read_volatile() } } else { T::zeroed() };
-        let row = row.as_ptr();
-        // SAFETY: the CPU has AVX2; the row has `N` elements, of which four begin at `row` and the rest after them.
-        let four = unsafe {
-            let low = _mm256_mul_pd(T::load4(first(N), row), T::four([0, 1, 2, 3].map(element)));
-            if N <= 4 {
-                low
-            } else {
-                let high = T::load4(first(N - 4), row.add(4));
-                _mm256_add_pd(low, _mm256_mul_pd(high, T::four([4, 5, 6, 7].map(element))))
-            }
-        };
-        let two = _mm_add_pd(_mm256_castpd256_pd128(four), _mm256_extractf128_pd::<1>(four));
-        // Lanes without an element added 0, so no sum is −0.
-        *out = T::round(_mm_cvtsd_f64(two) + _mm_cvtsd_f64(_mm_unpackhi_pd(two, two)) + 0.0);
+            |i: usize| if i < N { unsafe { b.as_ptr().add(at[i] as usize).read_volatile() } } else { T::default() };
+        let met = [0, 1, 2, 3, 4, 5, 6, 7].map(element);
+        // SAFETY: the CPU has AVX2; the row has `N` elements.
+        let sum = unsafe { T::dot_few::<N>(row.as_ptr(), met) };
+        *out = T::round(if is_done::<T>(sum) { sum } else { in_f64(row.iter().copied().zip(met)) });
     }
     true
 }
@@ -153,12 +143,14 @@ pub(super) mod tests {
     fn same_for<T: Lanes>(of: impl Fn(f64) -> T) {
         let spread = |e: u32| f64::from(e.wrapping_mul(0x85eb_ca6b) as i32) / 1e7;
         let b: Vec<T> = (0..50).map(|k| of(spread(k + 7))).collect();
+        let great = |e: u32| [3e38, -3e38, 1e30][e as usize % 3];
         for n in 1..=FEW as u32 {
             // Of eighty rows some are longer or shorter, and three are left over.
             let mut lengths = vec![n; 83];
             (lengths[20], lengths[21]) = (n + 1, n - 1);
             lengths[50] = 40;
-            for value in [&spread as &dyn Fn(u32) -> f64, &|_| -0.0, &|e| if e % 9 == 0 { f64::INFINITY } else { 1.0 }]
+            for value in
+                [&spread as &dyn Fn(u32) -> f64, &|_| -0.0, &|e| if e % 9 == 0 { f64::INFINITY } else { 1.0 }, &great]
             {
                 let (found, wanted) = both(&lengths, &b, |e| of(value(e)));
                 assert_eq!(bits(&found.unwrap()), bits(&wanted), "{n}");

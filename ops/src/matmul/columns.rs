@@ -4,7 +4,8 @@
 use std::ops::Range;
 
 use super::Rows;
-use super::lanes::{self, Lanes};
+use super::eights::Lanes;
+use super::lanes;
 use super::typed::Typed;
 use crate::simd::{Loop, prefetch, vectorised};
 use crate::structure::transpose::within;

@@ -5,7 +5,8 @@
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::*;
 
-use super::lanes::{LANES, Lanes};
+use super::eights::{LANES, Lanes};
+use super::lanes::{added_in_halves, in_f64};
 #[cfg(target_arch = "x86_64")]
 use super::tiles::{Narrow, Registers, Wide};
 use super::vector::RUN;
@@ -46,14 +47,14 @@ pub(super) fn dots<T: Dots, const N: usize>(level: Level, x: &[T], rows: [&[T]; 
         Level::Avx2 => unsafe { narrow(x, cut, &mut sums) },
         _ => {
             for n in 0..N {
-                sums[n] = in_pairs(&plain(x, cut[n]));
+                sums[n] = added_in_halves(plain(x, cut[n]));
             }
         }
     }
     for n in 0..N {
         // Beyond the range of f32 on the way: once more in f64.
         if !sums[n].is_finite() {
-            sums[n] = in_f64(x, cut[n]);
+            sums[n] = in_f64(x.iter().copied().zip(cut[n].iter().copied()));
         }
     }
     sums
@@ -86,7 +87,7 @@ unsafe fn narrow<T: Dots, const N: usize>(x: &[T], rows: [&[T]; N], sums: &mut [
     unsafe { *sums = added::<Narrow, N>(T::lanes::<Narrow, N>(x, rows)) }
 }
 
-/// The sums of the lanes of each row, as [`in_pairs`] adds them.
+/// The sums of the lanes of each row, as [`added_in_halves`] adds them.
 ///
 /// # Safety
 /// The CPU must have what `V` says.
@@ -138,28 +139,6 @@ fn plain<T: Dots>(x: &[T], row: &[T]) -> [f64; LANES] {
     y[last][..y_rest.len()].copy_from_slice(y_rest);
     T::add_products(&x[..last + 1], &y[..last + 1], &mut lanes);
     lanes
-}
-
-#[inline(always)]
-fn in_pairs(lanes: &[f64; LANES]) -> f64 {
-    let (mut eight, mut four) = ([0.0; 8], [0.0; 4]);
-    for i in 0..8 {
-        eight[i] = lanes[i] + lanes[i + 8];
-    }
-    for i in 0..4 {
-        four[i] = eight[i] + eight[i + 4];
-    }
-    (four[0] + four[2]) + (four[1] + four[3])
-}
-
-#[cold]
-#[inline(never)]
-fn in_f64<T: Lanes>(x: &[T], y: &[T]) -> f64 {
-    let mut sums = [0.0; LANES];
-    for (i, (x, y)) in x.iter().zip(y).enumerate() {
-        sums[i % LANES] += x.wide() * y.wide();
-    }
-    in_pairs(&sums)
 }
 
 impl Dots for f64 {

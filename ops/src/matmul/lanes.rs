@@ -1,252 +1,22 @@
-//! Dot products of sparse rows with a vector, in sixteen lanes: lane `i` sums terms `i`, `i + 16`, … in `f64`, and lanes are
-//! added in pairs a half apart. And the sums of sparse rows times a number each. The same bits come out with gather and
+//! Dot products of sparse rows with a vector, in sixteen lanes: lane `i` sums terms `i`, `i + 16`, …, and lanes are added in pairs a
+//! half apart. Those of `f32` are summed in `f32` for 192 terms, whose sum is then added in `f64`; a sum that is not finite is made
+//! again in `f64` throughout. And the sums of sparse rows times a number each. The same bits come out with gather and
 //! scatter instructions and without.
 #![allow(unsafe_code)] // gathers and scatters touch what indices point at, once these were compared with the length
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::*;
-use std::ops::Range;
+use std::ops::{Add, Range};
 
 use super::columns::Columns;
-use super::stencils::Stencil;
-use super::term::Term;
+use super::eights::{LANES, Lanes};
+use super::stencils::{Sides, Stencil};
 use super::typed::Typed;
 #[cfg(target_arch = "x86_64")]
 use super::{alike, loads, stencils};
 use crate::simd::Later;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{Level, gathers_are_slow, is_far, level, prefetch_stream};
-
-/// Lanes of a sum.
-pub(super) const LANES: usize = 16;
-
-/// A float of which a CPU can gather eight.
-pub(super) trait Lanes: Term {
-    fn wide(self) -> f64;
-    fn round(sum: f64) -> Self;
-
-    /// Adds the products of eight elements and those of `b` at the places in `at` to four lanes and four.
-    ///
-    /// # Safety
-    /// The CPU must have AVX2. Elements in `mask` must be readable, and their places be places of `b`.
-    #[cfg(target_arch = "x86_64")]
-    unsafe fn add8(mask: __m256i, from: *const Self, at: __m256i, b: &[Self], sums: &mut [__m256d; 2]);
-
-    /// The same of eight elements that are all there: a gather without a mask is faster.
-    ///
-    /// # Safety
-    /// As [`Lanes::add8`], for all of them.
-    #[cfg(target_arch = "x86_64")]
-    unsafe fn add_all8(from: *const Self, at: __m256i, b: &[Self], sums: &mut [__m256d; 2]);
-
-    /// The lanes in `mask` of four elements, with zeros in the others.
-    ///
-    /// # Safety
-    /// The CPU must have AVX2, and lanes in the mask must be readable.
-    #[cfg(target_arch = "x86_64")]
-    unsafe fn load4(mask: __m128i, from: *const Self) -> __m256d;
-
-    /// Four elements.
-    ///
-    /// # Safety
-    /// The CPU must have AVX2, and all four must be readable.
-    #[cfg(target_arch = "x86_64")]
-    unsafe fn load(from: *const Self) -> __m256d;
-
-    /// Four elements as doubles.
-    ///
-    /// # Safety
-    /// The CPU must have AVX2.
-    #[cfg(target_arch = "x86_64")]
-    unsafe fn four(of: [Self; 4]) -> __m256d;
-
-    /// Writes four sums.
-    ///
-    /// # Safety
-    /// The CPU must have AVX2.
-    #[cfg(target_arch = "x86_64")]
-    unsafe fn store4(sums: __m256d, to: &mut [Self; 4]);
-
-    /// The lanes in `mask` of eight elements.
-    ///
-    /// # Safety
-    /// The CPU must have AVX-512 F and VL, and lanes in the mask must be readable.
-    #[cfg(target_arch = "x86_64")]
-    unsafe fn load8(mask: __mmask8, from: *const Self) -> __m512d;
-
-    /// The elements of `b` at the places in `at`, in the lanes in `mask`.
-    ///
-    /// # Safety
-    /// The CPU must have AVX-512 F and VL, and places in the mask must be places of `b`.
-    #[cfg(target_arch = "x86_64")]
-    unsafe fn gather8(mask: __mmask8, at: __m256i, b: &[Self]) -> __m512d;
-}
-
-impl Lanes for f64 {
-    #[inline(always)]
-    fn wide(self) -> f64 {
-        self
-    }
-    #[inline(always)]
-    fn round(sum: f64) -> f64 {
-        sum
-    }
-    #[cfg(target_arch = "x86_64")]
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    unsafe fn add8(mask: __m256i, from: *const f64, at: __m256i, b: &[f64], sums: &mut [__m256d; 2]) {
-        for ((i, mask), (at, sum)) in halves(mask).into_iter().enumerate().zip(halves(at).into_iter().zip(sums)) {
-            let mask = _mm256_cvtepi32_epi64(mask);
-            // SAFETY: the caller's promise.
-            let (x, y) = unsafe {
-                let x = _mm256_maskload_pd(from.wrapping_add(4 * i), mask);
-                let mask = _mm256_castsi256_pd(mask);
-                (x, _mm256_mask_i32gather_pd::<8>(_mm256_setzero_pd(), b.as_ptr(), at, mask))
-            };
-            *sum = _mm256_add_pd(*sum, _mm256_mul_pd(x, y));
-        }
-    }
-    #[cfg(target_arch = "x86_64")]
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    unsafe fn add_all8(from: *const f64, at: __m256i, b: &[f64], sums: &mut [__m256d; 2]) {
-        for ((i, at), sum) in halves(at).into_iter().enumerate().zip(sums) {
-            // SAFETY: the caller's promise.
-            let (x, y) = unsafe { (_mm256_loadu_pd(from.add(4 * i)), _mm256_i32gather_pd::<8>(b.as_ptr(), at)) };
-            *sum = _mm256_add_pd(*sum, _mm256_mul_pd(x, y));
-        }
-    }
-    #[cfg(target_arch = "x86_64")]
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    unsafe fn load4(mask: __m128i, from: *const f64) -> __m256d {
-        // SAFETY: the caller's promise.
-        unsafe { _mm256_maskload_pd(from, _mm256_cvtepi32_epi64(mask)) }
-    }
-    #[cfg(target_arch = "x86_64")]
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    unsafe fn load(from: *const f64) -> __m256d {
-        // SAFETY: the caller's promise.
-        unsafe { _mm256_loadu_pd(from) }
-    }
-    #[cfg(target_arch = "x86_64")]
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    unsafe fn four([a, b, c, d]: [f64; 4]) -> __m256d {
-        _mm256_setr_pd(a, b, c, d)
-    }
-    #[cfg(target_arch = "x86_64")]
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    unsafe fn store4(sums: __m256d, to: &mut [f64; 4]) {
-        // SAFETY: there is room for four.
-        unsafe { _mm256_storeu_pd(to.as_mut_ptr(), sums) }
-    }
-    #[cfg(target_arch = "x86_64")]
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512vl")]
-    unsafe fn load8(mask: __mmask8, from: *const f64) -> __m512d {
-        // SAFETY: the caller's promise.
-        unsafe { _mm512_maskz_loadu_pd(mask, from) }
-    }
-    #[cfg(target_arch = "x86_64")]
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512vl")]
-    unsafe fn gather8(mask: __mmask8, at: __m256i, b: &[f64]) -> __m512d {
-        // SAFETY: the caller's promise.
-        unsafe { _mm512_mask_i32gather_pd::<8>(_mm512_setzero_pd(), mask, at, b.as_ptr()) }
-    }
-}
-
-impl Lanes for f32 {
-    #[inline(always)]
-    fn wide(self) -> f64 {
-        f64::from(self)
-    }
-    #[inline(always)]
-    fn round(sum: f64) -> f32 {
-        sum as f32
-    }
-    #[cfg(target_arch = "x86_64")]
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    unsafe fn add8(mask: __m256i, from: *const f32, at: __m256i, b: &[f32], sums: &mut [__m256d; 2]) {
-        // SAFETY: the caller's promise.
-        let (x, y) = unsafe {
-            let x = _mm256_maskload_ps(from, mask);
-            (x, _mm256_mask_i32gather_ps::<4>(_mm256_setzero_ps(), b.as_ptr(), at, _mm256_castsi256_ps(mask)))
-        };
-        add_widened(x, y, sums);
-    }
-    #[cfg(target_arch = "x86_64")]
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    unsafe fn add_all8(from: *const f32, at: __m256i, b: &[f32], sums: &mut [__m256d; 2]) {
-        // SAFETY: the caller's promise.
-        let (x, y) = unsafe { (_mm256_loadu_ps(from), _mm256_i32gather_ps::<4>(b.as_ptr(), at)) };
-        add_widened(x, y, sums);
-    }
-    #[cfg(target_arch = "x86_64")]
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    unsafe fn load4(mask: __m128i, from: *const f32) -> __m256d {
-        // SAFETY: the caller's promise.
-        _mm256_cvtps_pd(unsafe { _mm_maskload_ps(from, mask) })
-    }
-    #[cfg(target_arch = "x86_64")]
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    unsafe fn load(from: *const f32) -> __m256d {
-        // SAFETY: the caller's promise.
-        _mm256_cvtps_pd(unsafe { _mm_loadu_ps(from) })
-    }
-    #[cfg(target_arch = "x86_64")]
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    unsafe fn four([a, b, c, d]: [f32; 4]) -> __m256d {
-        _mm256_cvtps_pd(_mm_setr_ps(a, b, c, d))
-    }
-    #[cfg(target_arch = "x86_64")]
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    unsafe fn store4(sums: __m256d, to: &mut [f32; 4]) {
-        // SAFETY: there is room for four.
-        unsafe { _mm_storeu_ps(to.as_mut_ptr(), _mm256_cvtpd_ps(sums)) }
-    }
-    #[cfg(target_arch = "x86_64")]
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512vl")]
-    unsafe fn load8(mask: __mmask8, from: *const f32) -> __m512d {
-        // SAFETY: the caller's promise.
-        _mm512_cvtps_pd(unsafe { _mm256_maskz_loadu_ps(mask, from) })
-    }
-    #[cfg(target_arch = "x86_64")]
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512vl")]
-    unsafe fn gather8(mask: __mmask8, at: __m256i, b: &[f32]) -> __m512d {
-        // SAFETY: the caller's promise.
-        _mm512_cvtps_pd(unsafe { _mm256_mmask_i32gather_ps::<4>(_mm256_setzero_ps(), mask, at, b.as_ptr()) })
-    }
-}
-
-#[cfg(target_arch = "x86_64")]
-#[inline]
-#[target_feature(enable = "avx2")]
-fn halves(of: __m256i) -> [__m128i; 2] {
-    [_mm256_castsi256_si128(of), _mm256_extracti128_si256::<1>(of)]
-}
-
-/// Adds products of `f32`, which are exact in `f64`.
-#[cfg(target_arch = "x86_64")]
-#[inline]
-#[target_feature(enable = "avx2")]
-fn add_widened(x: __m256, y: __m256, sums: &mut [__m256d; 2]) {
-    let low = |of| _mm256_cvtps_pd(_mm256_castps256_ps128(of));
-    let high = |of| _mm256_cvtps_pd(_mm256_extractf128_ps::<1>(of));
-    sums[0] = _mm256_add_pd(sums[0], _mm256_mul_pd(low(x), low(y)));
-    sums[1] = _mm256_add_pd(sums[1], _mm256_mul_pd(high(x), high(y)));
-}
 
 /// Rows for each element beside which most rows are empty.
 const MOSTLY: usize = 4;
@@ -278,7 +48,7 @@ const BETWEEN: usize = 1 << 19;
 const LONG: usize = 32;
 
 /// The dot product of each of some rows with a vector.
-pub(super) fn dots<T: Lanes>(
+pub(super) fn dots<T: Sides>(
     left: &Typed<'_, T, u32>,
     stencils: &[Stencil],
     rows: Range<usize>,
@@ -386,6 +156,15 @@ fn dots256<T: Lanes>(
 #[cfg(target_arch = "x86_64")]
 static FIRST: [i32; 16] = [-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0];
 
+/// A mask of the first `n` of eight lanes.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn first8(n: usize) -> __m256i {
+    // SAFETY: eight of the masks.
+    unsafe { _mm256_loadu_si256(FIRST[8 - n.min(8)..][..8].as_ptr().cast()) }
+}
+
 /// A mask of the first `n` of four lanes.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
@@ -394,7 +173,7 @@ pub(super) fn first(n: usize) -> __m128i {
     bytemuck::cast(*masks)
 }
 
-/// `None` if an index is not below the length of `b`.
+/// `None` if an index is not below the length of `b`, or the sum is to be made in `f64`.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 #[target_feature(enable = "avx2")]
@@ -406,122 +185,156 @@ fn dot256<T: Lanes>(indices: &[u32], values: &[T], b: &[T], mut look: impl FnMut
     let n = indices.len().min(values.len());
     let last = _mm256_set1_epi32((b.len() - 1) as u32 as i32);
     let is_beyond = |at| _mm256_movemask_epi8(_mm256_cmpeq_epi32(_mm256_max_epu32(at, last), last)) != -1;
-    let mut sums = [[_mm256_setzero_pd(); 2]; 2];
-    let mut e = 0;
-    while n - e >= LANES {
+    let (mut total, mut start) = (0.0, 0usize);
+    loop {
+        let end = n.min(start.saturating_add(T::PIECE));
+        // SAFETY: here and below, the CPU has AVX2.
+        let mut sums = unsafe { [T::none8(), T::none8()] };
+        let mut e = start;
+        while end - e >= LANES {
+            look(e);
+            for sums in &mut sums {
+                let (k, x) = (indices.as_ptr().wrapping_add(e), values.as_ptr().wrapping_add(e));
+                prefetch_stream(k);
+                prefetch_stream(x);
+                // SAFETY: eight elements from `e` on, below `n`.
+                let at = unsafe { _mm256_loadu_si256(k.cast()) };
+                if is_beyond(at) {
+                    return None;
+                }
+                // SAFETY: as above; all places are below the length of `b`.
+                unsafe { *sums = T::sums8(*sums, T::products8(T::load8(x), T::gather8(at, b))) };
+                e += 8;
+            }
+        }
         look(e);
         for sums in &mut sums {
+            let left = (end - e).min(8);
+            if left == 0 {
+                break;
+            }
             let (k, x) = (indices.as_ptr().wrapping_add(e), values.as_ptr().wrapping_add(e));
-            prefetch_stream(k);
-            prefetch_stream(x);
-            // SAFETY: eight elements from `e` on, below `n`.
-            let at = unsafe { _mm256_loadu_si256(k.cast()) };
+            let mask = first8(left);
+            // SAFETY: lanes in the mask are elements from `e` on, below `n`; others are not read.
+            let at = unsafe { _mm256_maskload_epi32(k.cast(), mask) };
             if is_beyond(at) {
                 return None;
             }
-            // SAFETY: as above; all places are below the length of `b`.
-            unsafe { T::add_all8(x, at, b, sums) };
-            e += 8;
+            // SAFETY: as above; all places in the mask are below the length of `b`.
+            unsafe {
+                let products = T::products8(T::load_some8(mask, x), T::gather_some8(mask, at, b));
+                *sums = T::sums8(*sums, products);
+            }
+            e += left;
+        }
+        // SAFETY: as above.
+        total += unsafe { T::in_halves8(T::sums8(sums[0], sums[1])) };
+        start = end;
+        if start == n {
+            return is_done::<T>(total).then_some(total);
         }
     }
-    look(e);
-    for sums in &mut sums {
-        let left = (n - e).min(8);
-        if left == 0 {
-            break;
-        }
-        let (k, x) = (indices.as_ptr().wrapping_add(e), values.as_ptr().wrapping_add(e));
-        // SAFETY: eight of the mask; lanes in it are elements from `e` on, below `n`; others are not read.
-        let (mask, at) = unsafe {
-            let mask = _mm256_loadu_si256(FIRST[8 - left..].as_ptr().cast());
-            (mask, _mm256_maskload_epi32(k.cast(), mask))
-        };
-        if is_beyond(at) {
-            return None;
-        }
-        // SAFETY: as above; all places in the mask are below the length of `b`.
-        unsafe { T::add8(mask, x, at, b, sums) };
-        e += left;
-    }
-    let [low, high] = sums;
-    let four = _mm256_add_pd(_mm256_add_pd(low[0], high[0]), _mm256_add_pd(low[1], high[1]));
-    let two = _mm_add_pd(_mm256_castpd256_pd128(four), _mm256_extractf128_pd::<1>(four));
-    Some(_mm_cvtsd_f64(two) + _mm_cvtsd_f64(_mm_unpackhi_pd(two, two)))
 }
 
-/// `None` if an index is not below the length of `b`.
+/// `None` if an index is not below the length of `b`, or the sum is to be made in `f64`.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 #[target_feature(enable = "avx512f,avx512vl")]
 fn dot512<T: Lanes>(indices: &[u32], values: &[T], b: &[T], mut look: impl FnMut(usize)) -> Option<f64> {
     let n = indices.len().min(values.len());
     let len = _mm256_set1_epi32(b.len() as u32 as i32);
-    let mut sums = [_mm512_setzero_pd(); 2];
-    let mut e = 0;
-    while e < n {
-        look(e);
-        for sum in &mut sums {
-            let mask = if n - e >= 8 { !0 } else { ((1u32 << (n - e)) - 1) as __mmask8 };
-            let (k, x) = (indices.as_ptr().wrapping_add(e), values.as_ptr().wrapping_add(e));
-            prefetch_stream(k);
-            prefetch_stream(x);
-            // SAFETY: lanes in the mask are elements from `e` on, below `n`; others are not read.
-            let (at, x) = unsafe { (_mm256_maskz_loadu_epi32(mask, k.cast()), T::load8(mask, x)) };
-            if _mm256_mask_cmpge_epu32_mask(mask, at, len) != 0 {
-                return None;
-            }
-            // SAFETY: all places in the mask are below the length of `b`.
-            let y = unsafe { T::gather8(mask, at, b) };
-            *sum = _mm512_mask_add_pd(*sum, mask, *sum, _mm512_mul_pd(x, y));
-            e += 8;
-            if e >= n {
-                break;
+    let (mut total, mut e) = (0.0, 0usize);
+    loop {
+        let end = n.min(e.saturating_add(T::PIECE));
+        // SAFETY: here and below, the CPU has AVX-512 F and VL.
+        let mut sums = unsafe { [T::none_wide(), T::none_wide()] };
+        while e < end {
+            look(e);
+            for sum in &mut sums {
+                let mask = if end - e >= 8 { !0 } else { ((1u32 << (end - e)) - 1) as __mmask8 };
+                let (k, x) = (indices.as_ptr().wrapping_add(e), values.as_ptr().wrapping_add(e));
+                prefetch_stream(k);
+                prefetch_stream(x);
+                // SAFETY: lanes in the mask are elements from `e` on, below `n`; others are not read.
+                let at = unsafe { _mm256_maskz_loadu_epi32(mask, k.cast()) };
+                if _mm256_mask_cmpge_epu32_mask(mask, at, len) != 0 {
+                    return None;
+                }
+                // SAFETY: as above; all places in the mask are below the length of `b`.
+                *sum = unsafe { T::add_some_wide(*sum, mask, x, at, b) };
+                e = end.min(e + 8);
+                if e == end {
+                    break;
+                }
             }
         }
+        // SAFETY: as above.
+        total += unsafe { T::in_halves_wide(sums) };
+        if e == n {
+            return is_done::<T>(total).then_some(total);
+        }
     }
-    Some(in_halves(sums))
 }
 
-/// The sum of sixteen lanes, added in pairs a half apart.
-#[cfg(target_arch = "x86_64")]
-#[inline]
-#[target_feature(enable = "avx512f")]
-pub(super) fn in_halves(lanes: [__m512d; 2]) -> f64 {
-    let eight = _mm512_add_pd(lanes[0], lanes[1]);
-    let four = _mm256_add_pd(_mm512_castpd512_pd256(eight), _mm512_extractf64x4_pd::<1>(eight));
-    let two = _mm_add_pd(_mm256_castpd256_pd128(four), _mm256_extractf128_pd::<1>(four));
-    _mm_cvtsd_f64(two) + _mm_cvtsd_f64(_mm_unpackhi_pd(two, two))
+/// Whether a sum is what it is to be: else it went beyond the range of `f32` on the way, or is not finite in `f64` either.
+#[inline(always)]
+pub(super) fn is_done<T: Lanes>(total: f64) -> bool {
+    T::PIECE == usize::MAX || total.is_finite()
 }
 
 /// The same without gathers.
 #[inline(always)]
 pub(super) fn dot<T: Lanes>(indices: &[u32], values: &[T], b: &[T]) -> f64 {
+    let mut total = 0.0;
     if indices.len() <= FEW {
-        return dot_few(indices, values, b);
+        total += dot_few(indices, values, b).wide();
+    } else {
+        for (indices, values) in indices.chunks(T::PIECE).zip(values.chunks(T::PIECE)) {
+            total += dot_piece(indices, values, b).wide();
+        }
     }
-    let mut sums = [0.0; LANES];
+    if is_done::<T>(total) {
+        return total;
+    }
+    in_f64(indices.iter().zip(values).map(|(&k, &x)| (x, b[k as usize])))
+}
+
+#[inline(always)]
+fn dot_piece<T: Lanes>(indices: &[u32], values: &[T], b: &[T]) -> T {
+    let mut sums = [T::default(); LANES];
     let ((ks, k_rest), (xs, x_rest)) = (indices.as_chunks::<LANES>(), values.as_chunks::<LANES>());
     for (k, x) in ks.iter().zip(xs) {
         for i in 0..LANES {
-            sums[i] += x[i].wide() * b[k[i] as usize].wide();
+            sums[i] = sums[i] + x[i] * b[k[i] as usize];
         }
     }
     for ((sum, &k), &x) in sums.iter_mut().zip(k_rest).zip(x_rest) {
-        *sum += x.wide() * b[k as usize].wide();
+        *sum = *sum + x * b[k as usize];
     }
     added_in_halves(sums)
 }
 
 #[inline(always)]
-fn added_in_halves<const N: usize>(mut lanes: [f64; N]) -> f64 {
+pub(super) fn added_in_halves<S: Copy + Add<Output = S>, const N: usize>(mut lanes: [S; N]) -> S {
     let mut half = N / 2;
     while half > 0 {
         for i in 0..half {
-            lanes[i] += lanes[i + half];
+            lanes[i] = lanes[i] + lanes[i + half];
         }
         half /= 2;
     }
     lanes[0]
+}
+
+/// The sum of the products of pairs, in `f64` throughout.
+#[cold]
+#[inline(never)]
+pub(super) fn in_f64<T: Lanes>(pairs: impl Iterator<Item = (T, T)>) -> f64 {
+    let mut sums = [0.0; LANES];
+    for (i, (x, y)) in pairs.enumerate() {
+        sums[i % LANES] += x.wide() * y.wide();
+    }
+    added_in_halves(sums)
 }
 
 /// Terms of a row that are written out, a loop for each number of them.
@@ -529,9 +342,9 @@ pub(super) const FEW: usize = 8;
 
 /// The same of up to [`FEW`] elements, each loaded by itself: no lane waits in memory for others to be added to it.
 #[inline(always)]
-fn dot_few<T: Lanes>(indices: &[u32], values: &[T], b: &[T]) -> f64 {
+fn dot_few<T: Lanes>(indices: &[u32], values: &[T], b: &[T]) -> T {
     match indices.len() {
-        0 => 0.0,
+        0 => T::default(),
         1 => dot_of::<T, 1>(indices, values, b),
         2 => dot_of::<T, 2>(indices, values, b),
         3 => dot_of::<T, 3>(indices, values, b),
@@ -544,13 +357,13 @@ fn dot_few<T: Lanes>(indices: &[u32], values: &[T], b: &[T]) -> f64 {
 }
 
 #[inline(always)]
-fn dot_of<T: Lanes, const N: usize>(indices: &[u32], values: &[T], b: &[T]) -> f64 {
+fn dot_of<T: Lanes, const N: usize>(indices: &[u32], values: &[T], b: &[T]) -> T {
     // Adding -0.0 changes nothing, which the compiler knows, so lanes without a term cost nothing. A sum that began with 0.0 is never -0.0.
-    let mut lanes = [-0.0; FEW];
+    let mut lanes = [T::round(-0.0); FEW];
     for i in 0..N {
-        lanes[i] = values[i].wide() * b[indices[i] as usize].wide();
+        lanes[i] = values[i] * b[indices[i] as usize];
     }
-    added_in_halves(lanes) + 0.0
+    added_in_halves(lanes) + T::default()
 }
 
 /// Adds row `r` times the first element of row `r` of `factors` to `acc`, for each of some rows: entry `i` of the row to `acc[i]`.
@@ -613,7 +426,7 @@ fn add_rows512<T: Lanes>(left: &Typed<'_, T, u32>, rows: Range<usize>, factors: 
             // SAFETY: lanes in the mask are `n` elements from `e` on; others are not read.
             let (at, x) = unsafe {
                 let at = _mm256_maskz_loadu_epi32(mask, indices.as_ptr().add(e).cast());
-                (at, T::load8(mask, values[e..e + n].as_ptr()))
+                (at, T::doubles(mask, values[e..e + n].as_ptr()))
             };
             // Lane by lane the index before it, 0 before the first: rising ones differ from each other.
             let before = _mm256_alignr_epi32::<7>(at, _mm256_setzero_si256());
@@ -630,5 +443,66 @@ fn add_rows512<T: Lanes>(left: &Typed<'_, T, u32>, rows: Range<usize>, factors: 
             }
             e += n;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simd::{Level, set_level, set_slow_gathers};
+
+    /// Values whose products and sums round, and others, in rows of 0 to 700; a stretch of a vector.
+    fn rows<T: Lanes>(of: impl Fn(u32) -> f64, n: u32) -> (Vec<u32>, Vec<T>, Vec<T>) {
+        let b = (0..999).map(|k: u32| T::round(1.0 / f64::from(k.wrapping_mul(0x9e37_79b1) | 1)));
+        let indices = (0..n).map(|e| e.wrapping_mul(0x85eb_ca6b) % 999);
+        (indices.collect(), (0..n).map(|e| T::round(of(e))).collect(), b.collect())
+    }
+
+    #[test]
+    fn bits_are_the_same_at_each_level() {
+        fn check<T: Sides>(of: impl Fn(u32) -> f64) {
+            for n in (0..70).chain([191, 192, 193, 207, 209, 384, 385, 700]) {
+                let (indices, values, b) = rows::<T>(&of, n);
+                let left = Typed { pointers: &[0, n], base: 0, indices: &indices, values: &values };
+                let wanted = T::round(dot(&indices, &values, &b)).wide();
+                for level in Level::ALL {
+                    for slow in [false, true] {
+                        set_level(Some(level));
+                        set_slow_gathers(Some(slow));
+                        let mut out = [T::round(7.0)];
+                        dots(&left, &[], 0..1, &b, &mut out);
+                        let found = out[0].wide();
+                        let same = found.to_bits() == wanted.to_bits() || found.is_nan() && wanted.is_nan();
+                        assert!(same, "{n} at {level:?}: {found}, not {wanted}");
+                    }
+                }
+                set_level(None);
+                set_slow_gathers(None);
+            }
+        }
+        let spread = |e: u32| f64::from(e.wrapping_mul(0x85eb_ca6b) as i32) / 1e7;
+        check::<f32>(spread);
+        check::<f64>(spread);
+        check::<f32>(|e| [3e38, -3e38, 7.0][e as usize % 3]);
+        check::<f32>(|e| [f64::INFINITY, 1.0, 2.0][e as usize % 3]);
+        check::<f64>(|e| if e == 60 { f64::NAN } else { -0.0 });
+    }
+
+    /// As near as the law asks, whatever the length; and what is beyond `f32` on the way does no harm.
+    #[test]
+    fn singles_are_as_near_as_the_law_asks() {
+        for n in 1..700 {
+            let (indices, values, b) = rows::<f32>(|e| f64::from(e.wrapping_mul(0x85eb_ca6b) as i32) / 1e7, n);
+            let terms = indices.iter().zip(&values).map(|(&k, &x)| f64::from(x) * f64::from(b[k as usize]));
+            let (exact, magnitudes) = terms.fold((0.0, 0.0), |(sum, all), term| (sum + term, all + term.abs()));
+            let off = (f64::from(<f32 as Lanes>::round(dot(&indices, &values, &b))) - exact).abs();
+            let allowed = 2.0 * f64::from(n + 1).log2() * f64::from(f32::EPSILON) / 2.0 * magnitudes;
+            assert!(off <= allowed, "{n}: {off}, where {allowed} is allowed");
+        }
+        let ones = [1.0f32; 64];
+        let great: Vec<f32> = (0..64).map(|e| if e < 32 { 3e38 } else { -3e38 }).collect();
+        let indices: Vec<u32> = (0..64).collect();
+        assert_eq!(dot(&indices, &great, &ones), 0.0);
+        assert_eq!(dot(&indices[..2], &great[..2], &ones), 2.0 * f64::from(3e38f32));
     }
 }

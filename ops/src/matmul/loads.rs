@@ -8,7 +8,8 @@ use std::arch::x86_64::*;
 use std::mem::swap;
 use std::ops::Range;
 
-use super::lanes::{self, Lanes};
+use super::eights::Lanes;
+use super::lanes::{self, first8, is_done};
 use super::typed::Typed;
 use crate::simd::prefetch_stream;
 
@@ -50,7 +51,7 @@ fn plain<T: Lanes>(left: &Typed<'_, T, u32>, row: Range<usize>, b: &[T]) -> f64 
     lanes::dot(&left.indices[row.clone()], &left.values[row], b)
 }
 
-/// The product of the first `n` elements; `None` if an index is not below the length of `b`.
+/// The product of the first `n` elements; `None` if an index is not below the length of `b`, or the sum is to be made in `f64`.
 ///
 /// # Safety
 /// The CPU must have AVX2. Of indices and values there must be blocks that hold `n` elements, and one at least.
@@ -58,45 +59,44 @@ fn plain<T: Lanes>(left: &Typed<'_, T, u32>, row: Range<usize>, b: &[T]) -> f64 
 #[target_feature(enable = "avx2")]
 unsafe fn dot<T: Lanes>(indices: &[u32], values: &[T], n: usize, b: &[T], mut look: impl FnMut(usize)) -> Option<f64> {
     let last = _mm256_set1_epi32(b.len().checked_sub(1)? as u32 as i32);
-    let (mut sums, mut others) = ([_mm256_setzero_pd(); 2], [_mm256_setzero_pd(); 2]);
-    let mut e = 0;
+    let (mut total, mut e) = (0.0, 0usize);
     loop {
-        look(e);
-        let (k, x) = (indices.as_ptr().wrapping_add(e), values.as_ptr().wrapping_add(e));
-        prefetch_stream(k);
-        prefetch_stream(x);
-        // SAFETY: the caller's promise.
-        let at = unsafe { _mm256_loadu_si256(k.cast()) };
-        if _mm256_movemask_epi8(_mm256_cmpeq_epi32(_mm256_max_epu32(at, last), last)) != -1 {
-            return None;
-        }
-        // Volatile, or else the compiler makes of these loads the gather that is to be avoided.
-        // SAFETY: eight indices that are below the length of `b`.
-        let element = |i: usize| unsafe { b.as_ptr().add(*k.add(i) as usize).read_volatile() };
-        // SAFETY: as above.
-        let products = unsafe {
-            [
-                _mm256_mul_pd(T::load(x), T::four([0, 1, 2, 3].map(element))),
-                _mm256_mul_pd(T::load(x.add(4)), T::four([4, 5, 6, 7].map(element))),
-            ]
-        };
-        if e + BLOCK >= n {
-            let rest = _mm256_set1_epi64x((n - e) as i64);
-            let lanes = [_mm256_setr_epi64x(0, 1, 2, 3), _mm256_setr_epi64x(4, 5, 6, 7)];
-            for ((sum, product), lanes) in sums.iter_mut().zip(products).zip(lanes) {
-                let is_of_row = _mm256_castsi256_pd(_mm256_cmpgt_epi64(rest, lanes));
-                *sum = _mm256_add_pd(*sum, _mm256_and_pd(product, is_of_row));
+        let end = n.min(e.saturating_add(T::PIECE));
+        // SAFETY: here and below, the CPU has AVX2.
+        let (mut sums, mut others) = unsafe { (T::none8(), T::none8()) };
+        loop {
+            look(e);
+            let (k, x) = (indices.as_ptr().wrapping_add(e), values.as_ptr().wrapping_add(e));
+            prefetch_stream(k);
+            prefetch_stream(x);
+            // SAFETY: the caller's promise.
+            let at = unsafe { _mm256_loadu_si256(k.cast()) };
+            if _mm256_movemask_epi8(_mm256_cmpeq_epi32(_mm256_max_epu32(at, last), last)) != -1 {
+                return None;
             }
-            break;
+            // Volatile, or else the compiler makes of these loads the gather that is to be avoided.
+            // SAFETY: eight indices that are below the length of `b`.
+            let element = |i: usize| unsafe { b.as_ptr().add(*k.add(i) as usize).read_volatile() };
+            // SAFETY: as above.
+            unsafe {
+                let products = T::products8(T::load8(x), T::eight([0, 1, 2, 3, 4, 5, 6, 7].map(element)));
+                if e + BLOCK >= end {
+                    sums = T::sums8(sums, T::only8(first8(end - e), products));
+                    break;
+                }
+                sums = T::sums8(sums, products);
+            }
+            swap(&mut sums, &mut others);
+            e += BLOCK;
         }
-        sums = [_mm256_add_pd(sums[0], products[0]), _mm256_add_pd(sums[1], products[1])];
-        swap(&mut sums, &mut others);
-        e += BLOCK;
+        // Sixteen lanes, each with that eight further; which of the two comes first makes no difference.
+        // SAFETY: as above.
+        total += unsafe { T::in_halves8(T::sums8(sums, others)) };
+        if end == n {
+            return is_done::<T>(total).then_some(total);
+        }
+        e = end;
     }
-    // Sixteen lanes, each with that eight further; which of the two comes first makes no difference.
-    let four = _mm256_add_pd(_mm256_add_pd(sums[0], others[0]), _mm256_add_pd(sums[1], others[1]));
-    let two = _mm_add_pd(_mm256_castpd256_pd128(four), _mm256_extractf128_pd::<1>(four));
-    Some(_mm_cvtsd_f64(two) + _mm_cvtsd_f64(_mm_unpackhi_pd(two, two)))
 }
 
 #[cfg(test)]
@@ -107,10 +107,15 @@ mod tests {
     fn same_for<T: Lanes>(of: impl Fn(f64) -> T) {
         let spread = |e: u32| f64::from(e.wrapping_mul(0x85eb_ca6b) as i32) / 1e7;
         let b: Vec<T> = (0..50).map(|k| of(spread(k + 7))).collect();
-        let lengths: Vec<u32> = (0..200).map(|r: u32| r.wrapping_mul(0x9e37_79b1) % 41).chain(0..40).collect();
+        let lengths: Vec<u32> = (0..200)
+            .map(|r: u32| r.wrapping_mul(0x9e37_79b1) % 41)
+            .chain(0..40)
+            .chain([191, 192, 193, 400, 577])
+            .collect();
         // What lies behind a row must not reach its sum, whatever it is.
         let odd = |e: u32| if e.is_multiple_of(37) { f64::NAN } else { spread(e) };
-        for value in [&spread as &dyn Fn(u32) -> f64, &odd, &|_| -0.0] {
+        let great = |e: u32| [3e38, -3e38, 1e30][e as usize % 3];
+        for value in [&spread as &dyn Fn(u32) -> f64, &odd, &great, &|_| -0.0] {
             let (pointers, indices, values) = rows(&lengths, 50, |e| of(value(e)));
             let left = Typed { pointers: &pointers, base: 0, indices: &indices, values: &values };
             let plain = (0..lengths.len()).map(|r| {

@@ -20,6 +20,7 @@ mod columns;
 mod diagonals;
 mod dots;
 mod double;
+mod eights;
 mod extent;
 mod floats;
 mod fused;

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::Rows;
-use super::lanes::Lanes;
+use super::eights::Lanes;
 use super::typed::Typed;
 
 /// Rows that are added before it is asked whether every place has a sum.

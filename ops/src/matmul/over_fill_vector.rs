@@ -7,7 +7,8 @@ use std::cell::Cell;
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::*;
 
-use super::lanes::{self, LANES};
+use super::eights::{LANES, Lanes};
+use super::lanes::added_in_halves;
 use super::source::{Easy, Fills};
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{Level, gathers_are_slow, level, prefetch_stream};
@@ -33,14 +34,7 @@ impl Rows<'_> {
         let mut sums = [0.0; LANES];
         let found =
             fills.terms(self.easy, (indices, values), self.hard, |e, k, x| sums[e % LANES] += x * b[k as usize]);
-        let mut half = LANES;
-        while half > 1 {
-            half /= 2;
-            for i in 0..half {
-                sums[i] += sums[i + half];
-            }
-        }
-        (sums[0], found)
+        (added_in_halves(sums), found)
     }
 
     /// Adds the terms of a row times a factor to `acc`, the term in column `i` to `acc[i]`. Says how many elements are hard.
@@ -89,7 +83,8 @@ impl Rows<'_> {
                 }
             }
         }
-        Some((lanes::in_halves(sums), found))
+        // SAFETY: this function's features.
+        Some((unsafe { f64::in_halves_wide(sums) }, found))
     }
 
     /// `None`, and nothing is done, if columns do not rise, or one is not below the length of `acc`, or there are fewer fills.

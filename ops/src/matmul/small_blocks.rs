@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::columns::{Columns, Panelled};
-use super::lanes::Lanes;
+use super::eights::Lanes;
 use super::typed::{slice, slice_mut};
 use super::{Grid, vector};
 use crate::dtype::DType;

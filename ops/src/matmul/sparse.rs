@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::Rows;
-use super::lanes::Lanes;
+use super::eights::Lanes;
 use super::typed::{Typed, slice_mut};
 use crate::simd::prefetch;
 

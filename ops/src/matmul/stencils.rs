@@ -9,9 +9,14 @@ use std::arch::x86_64::*;
 use std::ops::Range;
 
 #[cfg(target_arch = "x86_64")]
-use super::lanes::{LANES, Lanes, first};
+use super::eights::Lanes;
 #[cfg(target_arch = "x86_64")]
 use super::typed::Typed;
+#[cfg(target_arch = "x86_64")]
+use super::{
+    eights::LANES,
+    lanes::{first, first8, in_f64, is_done},
+};
 use crate::simd::{Level, level};
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{prefetch, prefetch_stream};
@@ -128,7 +133,7 @@ fn step_between(before: &[u32], now: &[u32]) -> Option<u32> {
 /// The dot product of each of some rows with a vector: of rows that are known to have one stencil, and by `others` of all others.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-pub(super) fn dots<T: Lanes>(
+pub(super) fn dots<T: Sides>(
     left: &Typed<'_, T, u32>,
     stencils: &[Stencil],
     rows: Range<usize>,
@@ -146,7 +151,9 @@ pub(super) fn dots<T: Lanes>(
         if own.start >= rows.end {
             break;
         }
-        if own.len() < LEAST[s.step as usize].min(ROWS as u32) as usize || !is_as_known(left, s, own.clone(), b.len()) {
+        if own.len() < LEAST[s.step as usize].min(T::ROWS as u32) as usize
+            || !is_as_known(left, s, own.clone(), b.len())
+        {
             continue;
         }
         let (before, rest) = std::mem::take(&mut out).split_at_mut(own.start - row);
@@ -195,26 +202,23 @@ const AHEAD: usize = 2;
 /// Columns before them that are asked for as well: those of a few rows at the ends of lines, which are read one by one.
 #[cfg(target_arch = "x86_64")]
 const BEFORE: usize = 16;
-/// Rows that are multiplied side by side.
-#[cfg(target_arch = "x86_64")]
-const ROWS: usize = 4;
 /// Stands for any number of entries.
 #[cfg(target_arch = "x86_64")]
 const ANY: usize = 0;
 
-/// [`ROWS`] rows or more of `N` entries, whose columns are `indices`, each plus `shift` in the first row.
+/// [`Sides::ROWS`] rows or more of `N` entries, whose columns are `indices`, each plus `shift` in the first row.
 ///
 /// The greatest column of the last row must be below the length of `b`: [`is_as_known`] says so.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 #[target_feature(enable = "avx2")]
-fn stretch<T: Lanes, const N: usize>(indices: &[u32], shift: usize, values: &[T], b: &[T], out: &mut [T]) {
+fn stretch<T: Sides, const N: usize>(indices: &[u32], shift: usize, values: &[T], b: &[T], out: &mut [T]) {
     let n = if N == ANY { indices.len() } else { N };
     let (indices, values) = (&indices[..n], &values[..out.len() * n]);
-    let last = out.len() - ROWS;
+    let last = out.len() - T::ROWS;
     let mut row = 0;
     loop {
-        let of_rows = &values[row * n..(row + ROWS) * n];
+        let of_rows = &values[row * n..(row + T::ROWS) * n];
         (0..size_of_val(of_rows))
             .step_by(64)
             .for_each(|at| prefetch_stream(of_rows.as_ptr().wrapping_byte_add(at + SOON)));
@@ -222,21 +226,17 @@ fn stretch<T: Lanes, const N: usize>(indices: &[u32], shift: usize, values: &[T]
         // what is called four times would not be compiled for each number of entries.
         macro_rules! lanes {
             ($first:literal) => {{
-                let mut sums = [_mm256_setzero_pd(); 4];
+                // SAFETY: here and below, the CPU has AVX2.
+                let mut sums = unsafe { [T::no_side(); 4] };
                 let mut k = $first;
                 while k < n {
                     let here = (n - k).min(4);
-                    let of = |r: usize| {
-                        let from = of_rows[r * n + k..][..here].as_ptr();
-                        // SAFETY: the CPU has AVX2; there are as many elements as in the mask.
-                        unsafe { T::load4(first(here), from) }
-                    };
-                    let sides = transposed([of(0), of(1), of(2), of(3)]);
+                    // SAFETY: each row has as many elements from `k` on.
+                    let sides = unsafe { T::columns(of_rows.as_ptr().add(k), n, here) };
                     for i in 0..here {
                         let at = indices[k + i] as usize + shift + row;
                         // SAFETY: the greatest column of the last row is below the length of `b`, and so are these.
-                        let x = unsafe { T::four(b.as_ptr().add(at).cast::<[T; 4]>().read_unaligned()) };
-                        sums[i] = _mm256_add_pd(sums[i], _mm256_mul_pd(sides[i], x));
+                        sums[i] = unsafe { T::add_products(sums[i], sides[i], b.as_ptr().add(at)) };
                     }
                     k += LANES;
                 }
@@ -246,26 +246,34 @@ fn stretch<T: Lanes, const N: usize>(indices: &[u32], shift: usize, values: &[T]
         // Lanes without an element are 0, which no sum of others is changed by.
         let mut sums = lanes!(0);
         if n > 8 {
-            sums = added(sums, lanes!(8));
+            sums = added::<T>(sums, lanes!(8));
         }
         if n > 4 {
             let mut other = lanes!(4);
             if n > 12 {
-                other = added(other, lanes!(12));
+                other = added::<T>(other, lanes!(12));
             }
-            sums = added(sums, other);
+            sums = added::<T>(sums, other);
         }
-        let two = [_mm256_add_pd(sums[0], sums[2]), _mm256_add_pd(sums[1], sums[3])];
-        let sums = _mm256_add_pd(two[0], two[1]);
-        if let Some(out) = out[row..].first_chunk_mut() {
-            // SAFETY: the CPU has AVX2.
-            unsafe { T::store4(sums, out) };
+        let part = &mut out[row..row + T::ROWS];
+        // SAFETY: there is room for as many.
+        let are_done = unsafe {
+            let two = [T::add_sides(sums[0], sums[2]), T::add_sides(sums[1], sums[3])];
+            T::store(T::add_sides(two[0], two[1]), part.as_mut_ptr())
+        };
+        if !are_done {
+            for (r, (out, values)) in part.iter_mut().zip(of_rows.chunks_exact(n)).enumerate() {
+                if !is_done::<T>(out.wide()) {
+                    let met = indices.iter().map(|&k| b[k as usize + shift + row + r]);
+                    *out = T::round(in_f64(values.iter().copied().zip(met)));
+                }
+            }
         }
         if row == last {
             break;
         }
         // The last rows may be among those before, and come out the same.
-        row = (row + ROWS).min(last);
+        row = (row + T::ROWS).min(last);
     }
 }
 
@@ -274,9 +282,9 @@ fn stretch<T: Lanes, const N: usize>(indices: &[u32], shift: usize, values: &[T]
 #[cfg(target_arch = "x86_64")]
 #[inline]
 #[target_feature(enable = "avx2")]
-fn same_columns<T: Lanes>(indices: &[u32], values: &[T], b: &[T], met: &mut Vec<f64>, out: &mut [T]) {
+fn same_columns<T: Lanes>(indices: &[u32], values: &[T], b: &[T], met: &mut Vec<T>, out: &mut [T]) {
     met.clear();
-    met.extend(indices.iter().map(|&k| b[k as usize].wide()));
+    met.extend(indices.iter().map(|&k| b[k as usize]));
     // One row after the other, and nothing asked for: one stream the CPU foresees best by itself.
     for (out, values) in out.iter_mut().zip(values.chunks_exact(met.len())) {
         *out = row_of_same(met, values);
@@ -287,35 +295,178 @@ fn same_columns<T: Lanes>(indices: &[u32], values: &[T], b: &[T], met: &mut Vec<
 #[cfg(target_arch = "x86_64")]
 #[inline]
 #[target_feature(enable = "avx2")]
-fn row_of_same<T: Lanes>(met: &[f64], values: &[T]) -> T {
-    let mut sums = [_mm256_setzero_pd(); LANES / 4];
-    let (whole, rest) = met.as_chunks::<LANES>();
-    let (of_whole, of_rest) = values.as_chunks::<LANES>();
-    for (x, v) in whole.iter().zip(of_whole) {
-        let (x, v) = (x.as_ptr(), v.as_ptr());
-        for (lane, sum) in sums.iter_mut().enumerate() {
-            // SAFETY: the CPU has AVX2; there are sixteen elements in both.
-            let (v, x) = unsafe { (T::load(v.add(4 * lane)), _mm256_loadu_pd(x.add(4 * lane))) };
-            *sum = _mm256_add_pd(*sum, _mm256_mul_pd(v, x));
+fn row_of_same<T: Lanes>(met: &[T], values: &[T]) -> T {
+    let mut total = 0.0;
+    for (met, values) in met.chunks(T::PIECE).zip(values.chunks(T::PIECE)) {
+        // SAFETY: here and below, the CPU has AVX2.
+        let mut sums = unsafe { [T::none8(), T::none8()] };
+        let (whole, rest) = met.as_chunks::<LANES>();
+        let (of_whole, of_rest) = values.as_chunks::<LANES>();
+        for (x, v) in whole.iter().zip(of_whole) {
+            for (lanes, sum) in sums.iter_mut().enumerate() {
+                let (x, v) = (x[8 * lanes..].as_ptr(), v[8 * lanes..].as_ptr());
+                // SAFETY: there are sixteen elements in both.
+                unsafe { *sum = T::sums8(*sum, T::products8(T::load8(v), T::load8(x))) };
+            }
         }
+        // Lanes without an element are 0, which no sum of others is changed by.
+        for ((sum, v), x) in sums.iter_mut().zip(of_rest.chunks(8)).zip(rest.chunks(8)) {
+            let mask = first8(v.len());
+            // SAFETY: there are as many elements as in the mask.
+            unsafe {
+                *sum = T::sums8(*sum, T::products8(T::load_some8(mask, v.as_ptr()), T::load_some8(mask, x.as_ptr())));
+            }
+        }
+        // SAFETY: as above.
+        total += unsafe { T::in_halves8(T::sums8(sums[0], sums[1])) };
     }
-    // Lanes without an element are 0, which no sum of others is changed by.
-    for ((sum, v), x) in sums.iter_mut().zip(of_rest.chunks(4)).zip(rest.chunks(4)) {
-        // SAFETY: the CPU has AVX2; there are as many elements as in the mask.
-        let (v, x) = unsafe { (T::load4(first(v.len()), v.as_ptr()), f64::load4(first(x.len()), x.as_ptr())) };
-        *sum = _mm256_add_pd(*sum, _mm256_mul_pd(v, x));
-    }
-    let [a, b, c, d] = sums;
-    let four = _mm256_add_pd(_mm256_add_pd(a, c), _mm256_add_pd(b, d));
-    let two = _mm_add_pd(_mm256_castpd256_pd128(four), _mm256_extractf128_pd::<1>(four));
-    T::round(_mm_cvtsd_f64(two) + _mm_cvtsd_f64(_mm_unpackhi_pd(two, two)))
+    T::round(if is_done::<T>(total) { total } else { in_f64(values.iter().copied().zip(met.iter().copied())) })
 }
 
 #[cfg(target_arch = "x86_64")]
 #[inline]
 #[target_feature(enable = "avx2")]
-fn added(a: [__m256d; 4], b: [__m256d; 4]) -> [__m256d; 4] {
-    [_mm256_add_pd(a[0], b[0]), _mm256_add_pd(a[1], b[1]), _mm256_add_pd(a[2], b[2]), _mm256_add_pd(a[3], b[3])]
+fn added<T: Sides>(a: [T::Side; 4], b: [T::Side; 4]) -> [T::Side; 4] {
+    // SAFETY: the CPU has AVX2.
+    unsafe { [T::add_sides(a[0], b[0]), T::add_sides(a[1], b[1]), T::add_sides(a[2], b[2]), T::add_sides(a[3], b[3])] }
+}
+
+/// A float of which columns of several rows lie side by side in a register.
+pub(super) trait Sides: Lanes {
+    /// Rows that are multiplied side by side, and a number of each.
+    #[cfg(target_arch = "x86_64")]
+    const ROWS: usize;
+    #[cfg(target_arch = "x86_64")]
+    type Side: Copy;
+
+    /// Zeros.
+    ///
+    /// # Safety
+    /// This and all below: the CPU must have AVX2.
+    #[cfg(target_arch = "x86_64")]
+    unsafe fn no_side() -> Self::Side;
+    #[cfg(target_arch = "x86_64")]
+    unsafe fn add_sides(a: Self::Side, b: Self::Side) -> Self::Side;
+    /// `sums` with the products of a side and of elements that lie beside each other.
+    ///
+    /// # Safety
+    /// They must be readable.
+    #[cfg(target_arch = "x86_64")]
+    unsafe fn add_products(sums: Self::Side, side: Self::Side, from: *const Self) -> Self::Side;
+    /// The first `n` elements, of up to four, of rows that are `apart` from each other.
+    ///
+    /// # Safety
+    /// They must be readable.
+    #[cfg(target_arch = "x86_64")]
+    unsafe fn columns(rows: *const Self, apart: usize, n: usize) -> [Self::Side; 4];
+    /// Writes sums; says whether they are what they are to be, as [`is_done`].
+    ///
+    /// # Safety
+    /// There must be room.
+    #[cfg(target_arch = "x86_64")]
+    unsafe fn store(sums: Self::Side, to: *mut Self) -> bool;
+}
+
+impl Sides for f64 {
+    #[cfg(target_arch = "x86_64")]
+    const ROWS: usize = 4;
+    #[cfg(target_arch = "x86_64")]
+    type Side = __m256d;
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn no_side() -> __m256d {
+        _mm256_setzero_pd()
+    }
+    #[cfg(target_arch = "x86_64")]
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn add_sides(a: __m256d, b: __m256d) -> __m256d {
+        _mm256_add_pd(a, b)
+    }
+    #[cfg(target_arch = "x86_64")]
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn add_products(sums: __m256d, side: __m256d, from: *const f64) -> __m256d {
+        // SAFETY: the caller's promise.
+        _mm256_add_pd(sums, _mm256_mul_pd(side, unsafe { _mm256_loadu_pd(from) }))
+    }
+    #[cfg(target_arch = "x86_64")]
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn columns(rows: *const f64, apart: usize, n: usize) -> [__m256d; 4] {
+        let mask = _mm256_cvtepi32_epi64(first(n));
+        // SAFETY: the caller's promise.
+        let of = |r: usize| unsafe { _mm256_maskload_pd(rows.add(r * apart), mask) };
+        transposed([of(0), of(1), of(2), of(3)])
+    }
+    #[cfg(target_arch = "x86_64")]
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn store(sums: __m256d, to: *mut f64) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe { _mm256_storeu_pd(to, sums) };
+        true
+    }
+}
+
+impl Sides for f32 {
+    #[cfg(target_arch = "x86_64")]
+    const ROWS: usize = 8;
+    #[cfg(target_arch = "x86_64")]
+    type Side = __m256;
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn no_side() -> __m256 {
+        _mm256_setzero_ps()
+    }
+    #[cfg(target_arch = "x86_64")]
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn add_sides(a: __m256, b: __m256) -> __m256 {
+        _mm256_add_ps(a, b)
+    }
+    #[cfg(target_arch = "x86_64")]
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn add_products(sums: __m256, side: __m256, from: *const f32) -> __m256 {
+        // SAFETY: the caller's promise.
+        _mm256_add_ps(sums, _mm256_mul_ps(side, unsafe { _mm256_loadu_ps(from) }))
+    }
+    #[cfg(target_arch = "x86_64")]
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn columns(rows: *const f32, apart: usize, n: usize) -> [__m256; 4] {
+        let mask = first(n);
+        // SAFETY: the caller's promise.
+        let of = |r: usize| unsafe {
+            if n == 4 { _mm_loadu_ps(rows.add(r * apart)) } else { _mm_maskload_ps(rows.add(r * apart), mask) }
+        };
+        // Four rows in the low half, four in the high one.
+        let two = |r: usize| _mm256_insertf128_ps::<1>(_mm256_castps128_ps256(of(r)), of(r + 4));
+        let rows = [two(0), two(1), two(2), two(3)];
+        let low = [_mm256_unpacklo_ps(rows[0], rows[1]), _mm256_unpacklo_ps(rows[2], rows[3])];
+        let high = [_mm256_unpackhi_ps(rows[0], rows[1]), _mm256_unpackhi_ps(rows[2], rows[3])];
+        [
+            _mm256_shuffle_ps::<0b01_00_01_00>(low[0], low[1]),
+            _mm256_shuffle_ps::<0b11_10_11_10>(low[0], low[1]),
+            _mm256_shuffle_ps::<0b01_00_01_00>(high[0], high[1]),
+            _mm256_shuffle_ps::<0b11_10_11_10>(high[0], high[1]),
+        ]
+    }
+    #[cfg(target_arch = "x86_64")]
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn store(sums: __m256, to: *mut f32) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe { _mm256_storeu_ps(to, sums) };
+        // What is not finite less itself is not a number.
+        let rest = _mm256_sub_ps(sums, sums);
+        _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_UNORD_Q>(rest, rest)) == 0
+    }
 }
 
 /// The elements of four rows, those of a column side by side.
@@ -405,7 +556,7 @@ mod products {
     }
 
     /// Products of stretches of rows of `length` entries, whose columns move by `step`, cut anywhere, beside those of each row.
-    fn same<T: Lanes>(step: u32, length: u32, value: impl Fn(u32) -> T) {
+    fn same<T: Sides>(step: u32, length: u32, value: impl Fn(u32) -> T) {
         let first: Vec<u32> = (0..length).map(|k| k * k % 97 + 3 * k).collect();
         let (mut pointers, mut indices) = (vec![2], Vec::new());
         for row in 0..300 {
@@ -450,10 +601,12 @@ mod products {
             return;
         }
         let spread = |e: u32| f64::from(e.wrapping_mul(0x85eb_ca6b) as i32) / 1e7;
-        let lengths = [(1, 2..=LONGEST as u32), (0, SHORTEST as u32 + 1..=70)];
+        let lengths = [(1, 2..=LONGEST as u32), (0, SHORTEST as u32 + 1..=70), (0, 190..=194)];
         for (step, length) in lengths.into_iter().flat_map(|(step, all)| all.map(move |length| (step, length))) {
             same::<f64>(step, length, spread);
             same::<f32>(step, length, |e| spread(e) as f32);
+            same::<f32>(step, length, |e| [3e38, -3e38, 2.0, 0.5, -1.5, 1e30][e as usize % 6]);
+            same::<f32>(step, length, |e| [0.0, -0.0, 1.0, -1.0, f32::INFINITY][e as usize % 5]);
             same::<f64>(step, length, |e| [0.0, -0.0, 1.0, -1.0, f64::INFINITY][e as usize % 5]);
         }
     }

@@ -8,8 +8,10 @@
 
 use std::ops::Range;
 
-use super::lanes::{self, Lanes};
+use super::eights::Lanes;
+use super::lanes;
 use super::source::{Source, Whole};
+use super::stencils::Sides;
 #[cfg(target_arch = "x86_64")]
 use super::tiles;
 use super::typed::{Typed, slice, slice_mut};
@@ -93,7 +95,7 @@ pub(super) trait Float<S = Whole>: Lanes {
 }
 
 /// A float of which two rows may be made at once whose indices are the same.
-pub(super) trait Paired: Float {
+pub(super) trait Paired: Float + Sides {
     /// [`PAIRED`] columns of a row and of one with the same indices and other values, if there is such a loop; says whether there is.
     ///
     /// # Safety

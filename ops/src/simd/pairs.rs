@@ -115,13 +115,14 @@ impl Function2 for Atan2 {
     /// Beside what is infinite all else is 0, and two infinite numbers are as 1 and 1; of two zeros the sign of the second says which way it goes.
     #[inline(always)]
     fn end<R: Float>(y: R, x: R) -> (R, bool) {
-        let (is_nan, is_infinite) = (x.is_nan() | y.is_nan(), x.is_infinite() | y.is_infinite());
-        let unit = |v: R| if v.is_infinite() { R::ONE.copysign(v) } else { R::ZERO.copysign(v) };
-        let are_zero = (x == R::ZERO) & (y == R::ZERO);
-        let x_of_zero = if are_zero { R::ONE.copysign(x) } else { x };
-        let (y_of, x_of) = if is_infinite { (unit(y), unit(x)) } else { (y, x_of_zero) };
-        let (angle, _) = Atan2::fast(y_of, x_of);
-        (if is_nan { R::nan() } else { angle }, is_nan | is_infinite | are_zero)
+        let (is_nan, are_zero) = (x.is_nan() | y.is_nan(), (x == R::ZERO) & (y == R::ZERO));
+        let (is_up, is_along) = (y.is_infinite(), x.is_infinite());
+        let [half_pi, low] = R::HALF_PI;
+        let upright = if is_along { R::HALF * half_pi } else { half_pi };
+        let angle = if is_up { upright } else { R::ZERO };
+        let is_left = x.is_sign_negative() & (is_along | are_zero);
+        let angle = if is_left { R::TWO * half_pi - (angle - R::TWO * low) } else { angle };
+        (if is_nan { R::nan() } else { angle.copysign(y) }, is_nan | is_up | is_along | are_zero)
     }
     fn exact<R: Float>(y: R, x: R) -> R {
         R::of(y.wide().atan2(x.wide()))
