@@ -68,6 +68,7 @@ pub enum Fault {
     EditsUnshifted,
     ScansGoOn,
     FirstUnmarked,
+    SearchedBeside,
 }
 
 #[cfg(feature = "planted-faults")]
@@ -80,7 +81,7 @@ mod switch {
 
     impl Fault {
         /// Every fault.
-        pub const ALL: [Fault; 61] = [
+        pub const ALL: [Fault; 62] = [
             Fault::UnaryKeepsFill,
             Fault::BinaryFillOfLeft,
             Fault::DuplicatesDropped,
@@ -142,6 +143,7 @@ mod switch {
             Fault::EditsUnshifted,
             Fault::ScansGoOn,
             Fault::FirstUnmarked,
+            Fault::SearchedBeside,
         ];
     }
 

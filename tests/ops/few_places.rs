@@ -229,3 +229,47 @@ fn of_elements_that_are_one() {
     same("add", &|| x.index_add(&place, 5), dense.index_add(&place, 5));
     same("row", &|| x.index_put(s![17, ..], 0), dense.index_put(s![17, ..], 0));
 }
+
+/// Elements read at listed places, of all axes and of the first ones: those that are stored, those that are not, each several times and in
+/// no order, as few as one and more than there are elements.
+#[test]
+fn lists_of_places_are_read() {
+    for shape in [&[90, 70][..], &[12, 9, 30], &[3000]] {
+        for fill in fills(shape).into_iter().chain([Fill::Undefined]) {
+            let all = many(shape, shape.iter().product::<usize>() / 5, fill.clone(), 4);
+            let stored: Vec<Vec<i64>> =
+                all.indices().unwrap().to_vec::<i64>().unwrap().chunks(shape.len()).map(<[i64]>::to_vec).collect();
+            let with_value = |x: &Tensor| x.to_dense_with(-77.0).unwrap();
+            for layout in LAYOUTS.into_iter().filter(|l| *l == Layout::Coo || shape.len() == 2) {
+                let x = all.to_layout(layout).unwrap();
+                let dense = with_value(&x);
+                for n in [1, 40, 5000] {
+                    let mut random = Rng::new(n as u64);
+                    let is_stored: Vec<Option<usize>> =
+                        (0..n).map(|_| (random.below(2) == 0).then(|| random.below(all.nse()))).collect();
+                    let lists: Vec<Vec<i64>> = (0..shape.len())
+                        .map(|a| {
+                            is_stored
+                                .iter()
+                                .map(|e| e.map_or(random.below(shape[a]) as i64, |e| stored[e][a]))
+                                .collect()
+                        })
+                        .collect();
+                    for axes in 1..=shape.len() {
+                        let items: Vec<Index> = lists[..axes].iter().map(|list| Index::from(list.clone())).collect();
+                        let what = format!("{layout} {shape:?} {fill:?} {n} places of {axes} axes");
+                        let found = on_threads(&what, &|| x.index(&items));
+                        let wanted = dense.index(&items).unwrap();
+                        assert_eq!(found.shape(), wanted.shape(), "{what}");
+                        assert!(with_value(&found).equal_nan(&wanted).unwrap(), "{what}");
+                        assert!(found.is_coalesced(), "{what}");
+                        if axes == shape.len() && axes > 1 {
+                            let least = is_stored.iter().filter(|e| e.is_some()).count();
+                            assert!(found.nse() >= least && found.nse() < n.max(2), "{what}: {} stored", found.nse());
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

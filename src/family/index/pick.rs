@@ -1,21 +1,24 @@
 //! Elements at listed places of several axes at once.
 
 use crate::base::mapped::{Chosen, Mapped, sort_short, sums};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use openwork_ops::structure::keys::KeyLayout;
-use openwork_ops::structure::{Index, gather};
+use openwork_ops::structure::{Index, gather, search};
 use openwork_ops::{DType, with_index};
 
 use crate::base::buffer::Buffer;
 use crate::base::error::Result;
-use crate::base::parallel;
+use crate::base::faults::{self, Fault};
+use crate::base::parallel::{self, GRAIN};
 use crate::base::strided::{Strided, count, dense_len};
+use crate::base::trace::{Work, raise};
 use crate::engine::convert;
 use crate::family::shape::along::{self, Places};
 use crate::family::shape::triangle::in_levels;
-use crate::levels::level::LevelKind;
-use crate::levels::pattern::Dim;
+use crate::levels::level::{Level, LevelKind};
+use crate::levels::pattern::{Dim, Part};
 use crate::levels::sort;
 use crate::tensor::{Sparse, Storage, Tensor};
 
@@ -75,7 +78,7 @@ fn strided(x: &Strided, axes: &[usize], lists: &[&[u64]], at: usize) -> Result<S
     let size = x.dtype.size();
     let source = core.buffer.bytes();
     let buffer = Buffer::filled(count(&shape) * size, size, |out| {
-        parallel::for_chunks_mut(out, size, parallel::GRAIN, &|start, out| {
+        parallel::for_chunks_mut(out, size, GRAIN, &|start, out| {
             gather::gather_offsets(source, size, &all[start..start + out.len() / size], out);
         });
     })?;
@@ -87,7 +90,11 @@ fn sparse(s: &Sparse, axes: &[usize], lists: &[&[u64]], at: usize) -> Result<Spa
     let shape = picked_shape(&s.shape, axes, n, at);
     let fill = along::map_fill(s, &shape, |values| strided(values, axes, lists, at))?;
     let s = in_levels(s, axes)?;
-    let (from, to) = matches(&s, axes, lists)?;
+    let s = in_rows(s, axes, n)?;
+    let (from, to) = match found(&s, axes, lists)? {
+        Some(found) => found,
+        None => matches(&s, axes, lists)?,
+    };
     // Axes that are left, numbered as in the result; coordinates in C order.
     let rest: Vec<usize> = (0..s.ndim()).chosen(|a| !axes.contains(a));
     let number = |axis: usize| {
@@ -108,8 +115,12 @@ fn sparse(s: &Sparse, axes: &[usize], lists: &[&[u64]], at: usize) -> Result<Spa
             Some(f) if f.word == w => f.weight(),
             _ => 0,
         };
-        let stored = s.pattern.linearize_all(&own.mapped(weight));
+        let weights = own.mapped(weight);
         let step = picked.filter(|f| f.word == w).map_or(0, |f| f.weight());
+        if weights.iter().all(|&weight| weight == 0) {
+            return to.iter().map(|&i| step.wrapping_mul(i)).collect();
+        }
+        let stored = s.pattern.linearize_all(&weights);
         from.iter().zip(&to).map(|(&p, &i)| stored[p as usize].wrapping_add(step.wrapping_mul(i))).collect()
     });
     let words: Vec<Vec<u64>> = words.collect();
@@ -118,6 +129,80 @@ fn sparse(s: &Sparse, axes: &[usize], lists: &[&[u64]], at: usize) -> Result<Spa
     let (pattern, order) = along::rebuild(kinds, dims, &layout, words, from)?;
     let values = convert::gather_values(&s.values, &order)?;
     Ok(Sparse { shape: shape.into(), pattern: Arc::new(pattern), values, fill })
+}
+
+/// Stored elements for each listed tuple, up to which pointers over rows, which take a pass over all of them, make up for what is saved
+/// in searches.
+const MANY: usize = 32;
+
+/// Coordinates by compressed rows, where many of them are looked up.
+fn in_rows<'a>(s: Cow<'a, Sparse>, axes: &[usize], n: usize) -> Result<Cow<'a, Sparse>> {
+    let is_listed = s.pattern.level_dims().iter().all(|d| axes.contains(&d.axis));
+    match is_listed && s.pattern.positions / MANY <= n {
+        true => Ok(convert::by_rows(&s)?.map_or(s, Cow::Owned)),
+        false => Ok(s),
+    }
+}
+
+/// What [`matches`] finds, by searches: of tuples over the axes that come first in storage, above a last level that lists coordinates in
+/// order. By places, and for each of them by positions. `None` of others.
+fn found(s: &Sparse, axes: &[usize], lists: &[&[u64]]) -> Result<Option<(Vec<u64>, Vec<u64>)>> {
+    let p = &*s.pattern;
+    let Some((Level::Sparse { pointers, indices, .. }, above)) = p.levels.split_last() else { return Ok(None) };
+    let (dense, listed) = p.level_dims().split_at(above.len());
+    let is_plain = above.iter().all(|level| matches!(level, Level::Dense)) && p.is_canonical();
+    let are_first = p.level_dims().iter().take(axes.len()).all(|d| axes.contains(&d.axis) && d.part == Part::Whole);
+    if !is_plain || !are_first || axes.len() > p.level_dims || listed.len() != indices.len() {
+        return Ok(None);
+    }
+    raise(Work::Specialised);
+    let list = |d: &Dim| axes.iter().position(|&a| a == d.axis).map(|i| lists[i]);
+    // Segments of a place, of which there are several where dense axes are left: so many beneath each prefix.
+    let of_prefix: Vec<(&[u64], usize)> = dense.iter().filter_map(|d| Some((list(d)?, d.size))).collect();
+    let beneath = count(&dense[of_prefix.len()..].mapped(|d| d.size));
+    let pieces = parallel::map_chunks(lists[0].len(), GRAIN / 8, &|places| {
+        let mut starts: Vec<usize> = vec![0; places.len()];
+        for (list, size) in &of_prefix {
+            starts.iter_mut().zip(&list[places.clone()]).for_each(|(start, &c)| *start = *start * size + c as usize);
+        }
+        let mut ends: Vec<usize> = starts.mapped(|&start| (start + 1) * beneath);
+        starts.iter_mut().for_each(|start| *start *= beneath);
+        if let Some(pointers) = pointers {
+            with_index!(pointers.as_slice(), pointers => {
+                let base = pointers[0].get();
+                starts.iter_mut().chain(&mut ends).for_each(|end| *end = pointers[*end].get() - base);
+            });
+        } else {
+            ends.fill(p.positions);
+        }
+        for (column, d) in indices.iter().zip(listed) {
+            let Some(list) = list(d) else { break };
+            let own = &list[places.clone()];
+            with_index!(column.as_slice(), column => {
+                search::first_not_below(column, &mut starts, &ends, own);
+                let mut after = starts.clone();
+                let is_there = |at: usize, c: u64| column[at].get() as u64 == c || faults::is(Fault::SearchedBeside);
+                if d == &p.level_dims()[p.level_dims - 1] {
+                    // No tuple is there twice.
+                    after.iter_mut().zip(&ends).zip(own).for_each(|((at, &end), &c)| *at += usize::from(*at < end && is_there(*at, c)));
+                } else {
+                    let next: Vec<u64> = own.iter().map(|c| c + 1).collect();
+                    search::first_not_below(column, &mut after, &ends, &next);
+                }
+                ends = after;
+            });
+        }
+        (places, starts, ends)
+    });
+    let all = || pieces.iter().flat_map(|(places, starts, ends)| places.clone().zip(starts.iter().zip(ends)));
+    let total = all().try_fold(0usize, |n, (_, (start, end))| n.checked_add(end - start));
+    let total = along::fits(&s.shape, total)?;
+    let (mut from, mut to) = (Vec::with_capacity(total), Vec::with_capacity(total));
+    for (place, (&start, &end)) in all() {
+        from.extend(start as u64..end as u64);
+        to.extend(std::iter::repeat_n(place as u64, end - start));
+    }
+    Ok(Some((from, to)))
 }
 
 /// Stored positions and the places of the lists that name their coordinates: (position, place).
