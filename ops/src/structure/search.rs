@@ -15,25 +15,29 @@ pub fn first_not_below<I: Index>(entries: &[I], starts: &mut [usize], ends: &[us
     debug_assert!(starts.len() == ends.len() && starts.len() == wanted.len());
     for ((starts, ends), wanted) in starts.chunks_mut(TOGETHER).zip(ends.chunks(TOGETHER)).zip(wanted.chunks(TOGETHER))
     {
-        // Of `len` entries from `at` on it is not known yet.
-        let (mut at, mut len, mut own) = ([0; TOGETHER], [0; TOGETHER], [0; TOGETHER]);
-        for (i, (&start, (&end, &wanted))) in starts.iter().zip(ends.iter().zip(wanted)).enumerate() {
-            (at[i], len[i], own[i]) = (start, end.saturating_sub(start), wanted);
+        let mut room = [0; TOGETHER];
+        let (lens, mut longest) = (&mut room[..starts.len()], 0);
+        for (len, (&start, &end)) in lens.iter_mut().zip(starts.iter().zip(ends)) {
+            *len = end.saturating_sub(start);
+            longest = longest.max(*len);
         }
-        let is_below = |at: usize, wanted: u64| entries.get(at).is_some_and(|entry| (entry.get() as u64) < wanted);
-        let mut longest = len.iter().fold(0, |longest, &len| usize::max(longest, len));
-        while longest > 1 {
-            for i in 0..TOGETHER {
-                let half = len[i] / 2;
-                let moves = (half > 0) & is_below((at[i] + half).saturating_sub(1), own[i]);
-                at[i] += select_unpredictable(moves, half, 0);
-                len[i] -= half;
-            }
-            longest -= longest / 2;
+        while longest > 0 {
+            step(entries, starts, lens, wanted);
+            longest /= 2;
         }
-        for (i, start) in starts.iter_mut().enumerate() {
-            *start = at[i] + usize::from(len[i] > 0 && is_below(at[i], own[i]));
-        }
+    }
+}
+
+/// Halves what is not known yet of each search: of `lens` entries from `starts` on. Not inlined, or all searches are written out, and nothing stays
+/// in registers.
+#[inline(never)]
+fn step<I: Index>(entries: &[I], starts: &mut [usize], lens: &mut [usize], wanted: &[u64]) {
+    for ((start, len), &wanted) in starts.iter_mut().zip(lens).zip(wanted) {
+        // Of none the first entry of all is looked at, in vain.
+        let (half, has) = (*len / 2, *len > 0);
+        let is_below = (entries[if has { *start + half } else { 0 }].get() as u64) < wanted;
+        *start += select_unpredictable(has & is_below, half + 1, 0);
+        *len = select_unpredictable(is_below, len.saturating_sub(half + 1), half);
     }
 }
 

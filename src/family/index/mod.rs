@@ -13,6 +13,7 @@ mod erase;
 mod listed;
 mod pick;
 mod points;
+mod prefix;
 mod strided;
 
 use crate::base::mapped::{Chosen, Mapped};

@@ -5,20 +5,19 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use openwork_ops::structure::keys::KeyLayout;
-use openwork_ops::structure::{Index, gather, search};
-use openwork_ops::{DType, with_index};
+use openwork_ops::structure::{Index, gather};
+use openwork_ops::with_index;
 
+use super::prefix::Prefix;
 use crate::base::buffer::Buffer;
 use crate::base::error::Result;
-use crate::base::faults::{self, Fault};
 use crate::base::parallel::{self, GRAIN};
-use crate::base::strided::{Strided, count, dense_len};
-use crate::base::trace::{Work, raise};
+use crate::base::strided::{Strided, dense_len};
 use crate::engine::convert;
 use crate::family::shape::along::{self, Places};
 use crate::family::shape::triangle::in_levels;
-use crate::levels::level::{Level, LevelKind};
-use crate::levels::pattern::{Dim, Part};
+use crate::levels::level::LevelKind;
+use crate::levels::pattern::Dim;
 use crate::levels::sort;
 use crate::tensor::{Sparse, Storage, Tensor};
 
@@ -58,28 +57,50 @@ fn strided(x: &Strided, axes: &[usize], lists: &[&[u64]], at: usize) -> Result<S
             sums(&all, &(0..core.shape[a]).mapped(step))
         })
     };
-    let place = |i: usize| {
-        let along = |(&a, list): (&usize, &&[u64])| {
-            if core.shape[a] == 1 { 0 } else { (core.strides[a] as u64).wrapping_mul(list[i]) }
-        };
-        axes.iter().zip(lists).map(along).fold(core.offset as u64, u64::wrapping_add)
-    };
-    let places: Vec<u64> = (0..if varies { n } else { 1 }).map(place).collect();
-    let (before, after) = (offsets(&rest[..at]), offsets(&rest[at..]));
-    let n = dense_len(&[before.len(), places.len(), after.len()], DType::U64)?;
-    let mut all = Vec::with_capacity(n);
-    for b in &before {
-        for p in &places {
-            all.extend(after.iter().map(|a| a.wrapping_add(*p).wrapping_add(*b)));
+    let mut places = vec![core.offset as u64; if varies { n } else { 1 }];
+    parallel::for_chunks_mut(&mut places, 1, GRAIN, &|start, places| {
+        for (&a, list) in axes.iter().zip(lists).filter(|(a, _)| core.shape[**a] > 1) {
+            let step = core.strides[a] as u64;
+            let add = |(place, &c): (&mut u64, &u64)| *place = place.wrapping_add(step.wrapping_mul(c));
+            places.iter_mut().zip(&list[start..]).for_each(add);
         }
-    }
+    });
+    let (before, after) = (offsets(&rest[..at]), offsets(&rest[at..]));
     let mut shape: Vec<usize> = rest.mapped(|&a| core.shape[a]);
     shape.insert(at, places.len());
-    let size = x.dtype.size();
+    let (n, size) = (dense_len(&shape, x.dtype)?, x.dtype.size());
     let source = core.buffer.bytes();
-    let buffer = Buffer::filled(count(&shape) * size, size, |out| {
-        parallel::for_chunks_mut(out, size, GRAIN, &|start, out| {
-            gather::gather_offsets(source, size, &all[start..start + out.len() / size], out);
+    let width = after.len() * size;
+    let lie_together = after.iter().zip(0..).all(|(&offset, i)| offset == i);
+    let buffer = Buffer::filled(n * size, size, |out| {
+        parallel::for_chunks_mut(out, width, (GRAIN / after.len()).max(1), &|first, mut out| {
+            let (mut at, mut own) = (first, Vec::new());
+            while !out.is_empty() {
+                // Up to the end of the places, of one of the parts that lie before each other.
+                let (part, i) = (at / places.len(), at % places.len());
+                let here = &places[i..places.len().min(i + out.len() / width)];
+                let rows;
+                (rows, out) = std::mem::take(&mut out).split_at_mut(here.len() * width);
+                at += here.len();
+                let begins = here.iter().map(|place| place.wrapping_add(before[part]));
+                if let (1, 0) = (after.len(), before[part]) {
+                    gather::gather_offsets(source, size, here, rows);
+                } else if after.len() == 1 {
+                    own.clear();
+                    own.extend(begins);
+                    gather::gather_offsets(source, size, &own, rows);
+                } else if lie_together {
+                    for (row, start) in rows.chunks_exact_mut(width).zip(begins) {
+                        row.copy_from_slice(&source[start as usize * size..][..width]);
+                    }
+                } else {
+                    for (row, start) in rows.chunks_exact_mut(width).zip(begins) {
+                        own.clear();
+                        own.extend(after.iter().map(|offset| offset.wrapping_add(start)));
+                        gather::gather_offsets(source, size, &own, row);
+                    }
+                }
+            }
         });
     })?;
     Ok(Strided::new(buffer, x.dtype, shape).broadcast(&full))
@@ -91,8 +112,8 @@ fn sparse(s: &Sparse, axes: &[usize], lists: &[&[u64]], at: usize) -> Result<Spa
     let fill = along::map_fill(s, &shape, |values| strided(values, axes, lists, at))?;
     let s = in_levels(s, axes)?;
     let s = in_rows(s, axes, n)?;
-    let (from, to) = match found(&s, axes, lists)? {
-        Some(found) => found,
+    let (from, to) = match Prefix::new(&s, axes, lists) {
+        Some(prefix) => prefix.matches(&shape, n)?,
         None => matches(&s, axes, lists)?,
     };
     // Axes that are left, numbered as in the result; coordinates in C order.
@@ -142,67 +163,6 @@ fn in_rows<'a>(s: Cow<'a, Sparse>, axes: &[usize], n: usize) -> Result<Cow<'a, S
         true => Ok(convert::by_rows(&s)?.map_or(s, Cow::Owned)),
         false => Ok(s),
     }
-}
-
-/// What [`matches`] finds, by searches: of tuples over the axes that come first in storage, above a last level that lists coordinates in
-/// order. By places, and for each of them by positions. `None` of others.
-fn found(s: &Sparse, axes: &[usize], lists: &[&[u64]]) -> Result<Option<(Vec<u64>, Vec<u64>)>> {
-    let p = &*s.pattern;
-    let Some((Level::Sparse { pointers, indices, .. }, above)) = p.levels.split_last() else { return Ok(None) };
-    let (dense, listed) = p.level_dims().split_at(above.len());
-    let is_plain = above.iter().all(|level| matches!(level, Level::Dense)) && p.is_canonical();
-    let are_first = p.level_dims().iter().take(axes.len()).all(|d| axes.contains(&d.axis) && d.part == Part::Whole);
-    if !is_plain || !are_first || axes.len() > p.level_dims || listed.len() != indices.len() {
-        return Ok(None);
-    }
-    raise(Work::Specialised);
-    let list = |d: &Dim| axes.iter().position(|&a| a == d.axis).map(|i| lists[i]);
-    // Segments of a place, of which there are several where dense axes are left: so many beneath each prefix.
-    let of_prefix: Vec<(&[u64], usize)> = dense.iter().filter_map(|d| Some((list(d)?, d.size))).collect();
-    let beneath = count(&dense[of_prefix.len()..].mapped(|d| d.size));
-    let pieces = parallel::map_chunks(lists[0].len(), GRAIN / 8, &|places| {
-        let mut starts: Vec<usize> = vec![0; places.len()];
-        for (list, size) in &of_prefix {
-            starts.iter_mut().zip(&list[places.clone()]).for_each(|(start, &c)| *start = *start * size + c as usize);
-        }
-        let mut ends: Vec<usize> = starts.mapped(|&start| (start + 1) * beneath);
-        starts.iter_mut().for_each(|start| *start *= beneath);
-        if let Some(pointers) = pointers {
-            with_index!(pointers.as_slice(), pointers => {
-                let base = pointers[0].get();
-                starts.iter_mut().chain(&mut ends).for_each(|end| *end = pointers[*end].get() - base);
-            });
-        } else {
-            ends.fill(p.positions);
-        }
-        for (column, d) in indices.iter().zip(listed) {
-            let Some(list) = list(d) else { break };
-            let own = &list[places.clone()];
-            with_index!(column.as_slice(), column => {
-                search::first_not_below(column, &mut starts, &ends, own);
-                let mut after = starts.clone();
-                let is_there = |at: usize, c: u64| column[at].get() as u64 == c || faults::is(Fault::SearchedBeside);
-                if d == &p.level_dims()[p.level_dims - 1] {
-                    // No tuple is there twice.
-                    after.iter_mut().zip(&ends).zip(own).for_each(|((at, &end), &c)| *at += usize::from(*at < end && is_there(*at, c)));
-                } else {
-                    let next: Vec<u64> = own.iter().map(|c| c + 1).collect();
-                    search::first_not_below(column, &mut after, &ends, &next);
-                }
-                ends = after;
-            });
-        }
-        (places, starts, ends)
-    });
-    let all = || pieces.iter().flat_map(|(places, starts, ends)| places.clone().zip(starts.iter().zip(ends)));
-    let total = all().try_fold(0usize, |n, (_, (start, end))| n.checked_add(end - start));
-    let total = along::fits(&s.shape, total)?;
-    let (mut from, mut to) = (Vec::with_capacity(total), Vec::with_capacity(total));
-    for (place, (&start, &end)) in all() {
-        from.extend(start as u64..end as u64);
-        to.extend(std::iter::repeat_n(place as u64, end - start));
-    }
-    Ok(Some((from, to)))
 }
 
 /// Stored positions and the places of the lists that name their coordinates: (position, place).

@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use openwork_ops::Scalar;
+use openwork_ops::structure::choose;
 use openwork_ops::structure::keys::KeyLayout;
 use openwork_ops::structure::{Index, IndexSlice};
 use openwork_ops::with_index;
@@ -284,10 +285,19 @@ fn sparse_diagonal(s: &Sparse, offset: isize, a: usize, b: usize) -> Result<Spar
         let places = if wide { places.widened(true) } else { places.narrowed().unwrap_or(places) };
         return along_diagonal(&s, shape, fill, places, from.as_slice());
     }
-    let (first, second) = (s.pattern.axis_coordinates(a, n), s.pattern.axis_coordinates(b, n));
-    let on = |p: &u64| second[*p as usize] as i128 - first[*p as usize] as i128 == offset as i128;
-    let from: Vec<u64> = (0..first.len() as u64).chosen(on);
-    let places: Vec<u64> = from.mapped(|&p| first[p as usize].min(second[p as usize]));
+    // How far the second coordinate is beyond the first, whatever else is stored.
+    let mut weights = vec![0; n];
+    (weights[a], weights[b]) = (1u64.wrapping_neg(), 1);
+    let weights = s.pattern.level_weights(&weights);
+    let found = parallel::map_chunks(s.pattern.positions, parallel::GRAIN, &|range| {
+        let mut beyond = vec![0u64; range.len()];
+        s.pattern.linearize(&weights, range.clone(), &mut beyond);
+        let on = choose::which(&beyond, vec![0; range.len()], |&beyond| beyond == offset as u64);
+        on.mapped(|&i| (range.start + i as usize) as u64)
+    });
+    let from = found.concat();
+    let lesser = s.pattern.axis_coordinates(if offset < 0 { b } else { a }, n);
+    let places: Vec<u64> = from.mapped(|&p| lesser[p as usize]);
     if n == 2 {
         let wide = needs_64_bits(places.len(), shape.iter().copied());
         return along_diagonal(&s, shape, fill, Indices::of_width(places, wide), IndexSlice::U64(&from));
