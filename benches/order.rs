@@ -126,6 +126,15 @@ fn narrow(c: &mut Criterion) {
     group.finish();
 }
 
+/// Where rows of a matrix begin, the columns of what they store, and its values.
+fn rows_of(x: &Tensor) -> (Vec<usize>, Vec<usize>, Vec<f64>) {
+    let at = x.indices().unwrap().to_vec::<i64>().unwrap();
+    let mut pointers = vec![0; x.shape()[0] + 1];
+    at.chunks(2).for_each(|at| pointers[at[0] as usize + 1] += 1);
+    (1..pointers.len()).for_each(|row| pointers[row] += pointers[row - 1]);
+    (pointers, at.chunks(2).map(|at| at[1] as usize).collect(), x.stored_values().to_vec().unwrap())
+}
+
 /// Columns by a list, in rising order, in another, and with repeats, of rows of 200 and of 20 elements, beside the textbook's loop on one
 /// thread: where each column goes is looked up, and each row is sorted.
 ///
@@ -135,12 +144,7 @@ fn columns(c: &mut Criterion) {
     group.sample_size(10);
     for (rows, n, each) in [(20_000, 2000, 200), (100_000, 20_000, 20)] {
         let x = Tensor::random([rows, n], each as f64 / n as f64, 0.0, Layout::Csr, 1).unwrap();
-        let at = x.indices().unwrap().to_vec::<i64>().unwrap();
-        let indices: Vec<usize> = at.chunks(2).map(|at| at[1] as usize).collect();
-        let mut pointers = vec![0; rows + 1];
-        at.chunks(2).for_each(|at| pointers[at[0] as usize + 1] += 1);
-        (0..rows).for_each(|row| pointers[row + 1] += pointers[row]);
-        let values = x.stored_values().to_vec::<f64>().unwrap();
+        let (pointers, indices, values) = rows_of(&x);
         let by_a_loop = |list: &[usize]| {
             let mut places = vec![Vec::new(); n];
             list.iter().enumerate().for_each(|(place, &column)| places[column].push(place));
@@ -174,8 +178,8 @@ fn columns(c: &mut Criterion) {
     group.finish();
 }
 
-/// A few places of four million, which are looked up, beside a copy of all; and as many that they are merged with what is stored. Weights in
-/// a thousand bins beside a plain loop.
+/// A few places of four million, which are looked up, beside a copy of all; and as many that they are merged with what is stored. Elements
+/// read at listed places, of a sparse matrix and of rows of an array, and weights in a thousand bins, each beside a plain loop.
 ///
 ///     RAYON_NUM_THREADS=1 cargo bench --bench order -- places
 fn places(c: &mut Criterion) {
@@ -191,6 +195,35 @@ fn places(c: &mut Criterion) {
         assert!(put.index(&items).unwrap().eq(2.0).and_then(|same| same.all(..)?.item()).unwrap() == true.into());
         group.bench_function(format!("{count} assigned"), |b| b.iter(|| x.index_put(&items, 2.0).unwrap()));
     }
+    let lists: [Vec<usize>; 2] =
+        [1, 64].map(|seed| (0..100_000usize).map(|i| i.wrapping_mul(0x9e37_79b9) / seed % n).collect());
+    let items = [Index::from(lists[0].clone()), Index::from(lists[1].clone())];
+    let (pointers, indices, values) = rows_of(&x);
+    let read = |lists: &[Vec<usize>; 2]| {
+        let mut found = Vec::new();
+        for (place, (&i, &j)) in lists[0].iter().zip(&lists[1]).enumerate() {
+            let row = pointers[i]..pointers[i + 1];
+            if let Ok(at) = indices[row.clone()].binary_search(&j) {
+                found.push((place, values[row.start + at]));
+            }
+        }
+        found
+    };
+    let found = x.index(&items).unwrap();
+    assert_eq!(found.stored_values().to_vec::<f64>().unwrap(), read(&lists).iter().map(|f| f.1).collect::<Vec<_>>());
+    group.bench_function("100000 read", |b| b.iter(|| x.index(&items).unwrap()));
+    group.bench_function("100000 read/loop", |b| b.iter(|| black_box(read(&lists))));
+    let array = Tensor::rand([50, 60, 70], 5).unwrap();
+    let (of_array, lists) = (array.to_vec::<f64>().unwrap(), lists.map(|list| list.iter().map(|i| i % 50).collect()));
+    let items: [Index; 2] = lists.clone().map(Index::from);
+    let read = |lists: &[Vec<usize>; 2]| {
+        let mut out = Vec::with_capacity(70 * lists[0].len());
+        lists[0].iter().zip(&lists[1]).for_each(|(i, j)| out.extend_from_slice(&of_array[(i * 60 + j) * 70..][..70]));
+        out
+    };
+    assert_eq!(array.index(&items).unwrap().to_vec::<f64>().unwrap(), read(&lists));
+    group.bench_function("rows of an array", |b| b.iter(|| array.index(&items).unwrap()));
+    group.bench_function("rows of an array/loop", |b| b.iter(|| black_box(read(&lists))));
     let rows = Tensor::random([10, n], 1e-4, 0.0, Layout::Csr, 4).unwrap();
     group.bench_function("ten rows assigned", |b| b.iter(|| x.index_put(s![50..60], &rows).unwrap()));
     let numbers: Vec<i64> = (0..1 << 20).map(|i: i64| i.wrapping_mul(0x9e37_79b9) / 64 % 1000).collect();

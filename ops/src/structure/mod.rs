@@ -13,7 +13,6 @@ pub mod index;
 pub mod keys;
 pub mod marked;
 pub mod merge;
-pub mod search;
 pub mod sort;
 pub mod tally;
 pub mod transpose;

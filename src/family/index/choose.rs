@@ -8,7 +8,7 @@ use openwork_ops::structure::{Index as _, IndexVec};
 use openwork_ops::{DType, Element, with_index};
 
 use super::listed::Listed;
-use super::pick::pick;
+use super::pick::{is_few, pick};
 use super::{Index, Made, Resolved, Taken};
 use crate::base::axes::{Axes, Axis};
 use crate::base::buffer::Buffer;
@@ -305,7 +305,7 @@ pub(super) fn read(x: &Tensor, resolved: &Resolved) -> Result<Tensor> {
     let at = resolved.made.iter().take_while(|m| **m != Made::Lists).filter(|m| matches!(m, Made::Axis(_))).count();
     match (&axes[..], &lists[..]) {
         ([], _) => {}
-        (&[axis], [list]) if axis == at => {
+        (&[axis], [list]) if axis == at && !is_few(&out, axis, list.len()) => {
             out = along::along(&out, axis, &Along::List(list))?;
         }
         _ => {

@@ -16,8 +16,8 @@ use crate::base::strided::{Strided, dense_len};
 use crate::engine::convert;
 use crate::family::shape::along::{self, Places};
 use crate::family::shape::triangle::in_levels;
-use crate::levels::level::LevelKind;
-use crate::levels::pattern::Dim;
+use crate::levels::level::{Level, LevelKind};
+use crate::levels::pattern::{Dim, Part, Pattern};
 use crate::levels::sort;
 use crate::tensor::{Sparse, Storage, Tensor};
 
@@ -141,8 +141,8 @@ fn sparse(s: &Sparse, axes: &[usize], lists: &[&[u64]], at: usize) -> Result<Spa
         if weights.iter().all(|&weight| weight == 0) {
             return to.iter().map(|&i| step.wrapping_mul(i)).collect();
         }
-        let stored = s.pattern.linearize_all(&weights);
-        from.iter().zip(&to).map(|(&p, &i)| stored[p as usize].wrapping_add(step.wrapping_mul(i))).collect()
+        let stored = forms(&s.pattern, &weights, &from);
+        stored.iter().zip(&to).map(|(form, &i)| form.wrapping_add(step.wrapping_mul(i))).collect()
     });
     let words: Vec<Vec<u64>> = words.collect();
     dims.extend(s.pattern.value_dims().iter().map(renamed));
@@ -150,6 +150,30 @@ fn sparse(s: &Sparse, axes: &[usize], lists: &[&[u64]], at: usize) -> Result<Spa
     let (pattern, order) = along::rebuild(kinds, dims, &layout, words, from)?;
     let values = convert::gather_values(&s.values, &order)?;
     Ok(Sparse { shape: shape.into(), pattern: Arc::new(pattern), values, fill })
+}
+
+/// A linear form of the coordinates of some positions; the weights are those of the levels' dimensions.
+fn forms(p: &Pattern, weights: &[u64], from: &[u64]) -> Vec<u64> {
+    let [Level::Sparse { pointers: None, indices, .. }] = &p.levels[..] else {
+        let all = p.linearize_all(weights);
+        return from.mapped(|&p| all[p as usize]);
+    };
+    let mut out = vec![0u64; from.len()];
+    for (column, &weight) in indices.iter().zip(weights).filter(|(_, weight)| **weight != 0) {
+        with_index!(column.as_slice(), column => {
+            let add = |(o, &p): (&mut u64, &u64)| *o = o.wrapping_add(weight.wrapping_mul(column[p as usize].get() as u64));
+            out.iter_mut().zip(from).for_each(add);
+        });
+    }
+    out
+}
+
+/// Whether rows of coordinates are so few that each is looked up.
+pub(super) fn is_few(x: &Tensor, axis: usize, n: usize) -> bool {
+    let Some(s) = x.sparse() else { return false };
+    let is_plain = matches!(&s.pattern.levels[..], [Level::Sparse { pointers: None, .. }]);
+    let is_first = s.pattern.dims.first().is_some_and(|d| (d.axis, d.part) == (axis, Part::Whole));
+    is_plain && is_first && s.pattern.is_canonical() && n < s.pattern.positions / MANY
 }
 
 /// Stored elements for each listed tuple, up to which pointers over rows, which take a pass over all of them, make up for what is saved

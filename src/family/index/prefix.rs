@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use openwork_ops::structure::{Index, search};
+use openwork_ops::structure::Index;
 use openwork_ops::with_index;
 
 use crate::base::error::Result;
@@ -72,7 +72,7 @@ impl<'a> Prefix<'a> {
         for (i, (list, column)) in self.listed.iter().enumerate() {
             let own = &list[places.clone()];
             with_index!(column.as_slice(), column => {
-                search::first_not_below(column, &mut starts, &ends, own);
+                first_not_below(column, &mut starts, &ends, own);
                 if self.is_whole && i + 1 == self.listed.len() {
                     let is_there = |at: usize, c: u64| column[at].get() as u64 == c || faults::is(Fault::SearchedBeside);
                     for ((&start, end), &c) in starts.iter().zip(&mut ends).zip(own) {
@@ -80,7 +80,7 @@ impl<'a> Prefix<'a> {
                     }
                 } else {
                     let (mut after, next) = (starts.clone(), own.mapped(|c| c + 1));
-                    search::first_not_below(column, &mut after, &ends, &next);
+                    first_not_below(column, &mut after, &ends, &next);
                     ends = after;
                 }
             });
@@ -107,5 +107,12 @@ impl<'a> Prefix<'a> {
         along::fits(shape, Some(pieces.iter().map(|(from, _): &(Vec<u64>, Vec<u64>)| from.len()).sum()))?;
         let (from, to): (Vec<_>, Vec<_>) = pieces.into_iter().unzip();
         Ok((from.concat(), to.concat()))
+    }
+}
+
+/// Moves each start on to the first entry that is not below what is wanted, or to its end where there is none.
+fn first_not_below<I: Index>(entries: &[I], starts: &mut [usize], ends: &[usize], wanted: &[u64]) {
+    for ((start, &end), &wanted) in starts.iter_mut().zip(ends).zip(wanted) {
+        *start += entries[*start..end].partition_point(|entry| (entry.get() as u64) < wanted);
     }
 }

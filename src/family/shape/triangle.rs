@@ -6,7 +6,6 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use openwork_ops::Scalar;
-use openwork_ops::structure::choose;
 use openwork_ops::structure::keys::KeyLayout;
 use openwork_ops::structure::{Index, IndexSlice};
 use openwork_ops::with_index;
@@ -285,19 +284,18 @@ fn sparse_diagonal(s: &Sparse, offset: isize, a: usize, b: usize) -> Result<Spar
         let places = if wide { places.widened(true) } else { places.narrowed().unwrap_or(places) };
         return along_diagonal(&s, shape, fill, places, from.as_slice());
     }
-    // How far the second coordinate is beyond the first, whatever else is stored.
-    let mut weights = vec![0; n];
-    (weights[a], weights[b]) = (1u64.wrapping_neg(), 1);
-    let weights = s.pattern.level_weights(&weights);
-    let found = parallel::map_chunks(s.pattern.positions, parallel::GRAIN, &|range| {
-        let mut beyond = vec![0u64; range.len()];
-        s.pattern.linearize(&weights, range.clone(), &mut beyond);
-        let on = choose::which(&beyond, vec![0; range.len()], |&beyond| beyond == offset as u64);
-        on.mapped(|&i| (range.start + i as usize) as u64)
-    });
-    let from = found.concat();
-    let lesser = s.pattern.axis_coordinates(if offset < 0 { b } else { a }, n);
-    let places: Vec<u64> = from.mapped(|&p| lesser[p as usize]);
+    let (from, places) = match &s.pattern.levels[..] {
+        // Coordinates as they are listed.
+        [Level::Sparse { pointers: None, indices, .. }] if s.pattern.level_dims == n => {
+            let of =
+                |axis: usize| s.pattern.dims.iter().position(|d| d.axis == axis).map_or(&indices[0], |i| &indices[i]);
+            with_index!(of(a).as_slice(), first => on_coordinates(first, of(b).typed(), offset))
+        }
+        _ => {
+            let (first, second) = (s.pattern.axis_coordinates(a, n), s.pattern.axis_coordinates(b, n));
+            on_coordinates(&first, &second, offset)
+        }
+    };
     if n == 2 {
         let wide = needs_64_bits(places.len(), shape.iter().copied());
         return along_diagonal(&s, shape, fill, Indices::of_width(places, wide), IndexSlice::U64(&from));
@@ -328,6 +326,24 @@ fn sparse_diagonal(s: &Sparse, offset: isize, a: usize, b: usize) -> Result<Spar
     let (pattern, order) = along::rebuild(kinds, dims, &layout, words, from)?;
     let values = convert::gather_values(&s.values, &order)?;
     Ok(Sparse { shape: shape.into(), pattern: Arc::new(pattern), values, fill })
+}
+
+/// The positions of which the second coordinate is so far beyond the first, and the lesser of both.
+fn on_coordinates<I: Index>(first: &[I], second: &[I], offset: isize) -> (Vec<u64>, Vec<u64>) {
+    let found = parallel::map_chunks(first.len(), parallel::GRAIN, &|range| {
+        let pairs = first[range.clone()].iter().zip(&second[range.clone()]);
+        // Each is written, and the next one over it if it is not on the diagonal.
+        let (mut on, mut n) = (vec![0u64; range.len()], 0);
+        for (p, (first, second)) in range.zip(pairs) {
+            on[n] = p as u64;
+            n += usize::from((second.get() as u64).wrapping_sub(first.get() as u64) == offset as u64);
+        }
+        on.truncate(n);
+        on
+    });
+    let from = found.concat();
+    let places = from.mapped(|&p| first[p as usize].min(second[p as usize]).get() as u64);
+    (from, places)
 }
 
 /// The diagonal of a matrix: what it has at some positions, at these places.
