@@ -273,3 +273,38 @@ fn lists_of_places_are_read() {
         }
     }
 }
+
+/// Lists along two axes of an array, beside each other and apart, whichever way it lies in memory.
+#[test]
+fn lists_of_places_of_arrays_are_read() {
+    let shape = [3, 4, 5, 6];
+    let all = Tensor::from_vec(shape, (0..360).collect::<Vec<i16>>()).unwrap();
+    let turned = all.permute_dims([2, 0, 3, 1]).unwrap();
+    let alike = turned.slice(s![.., 1..2, .., ..]).unwrap().broadcast_to([5, 7, 6, 4]).unwrap();
+    for x in [all.clone(), all.cast(DType::Complex128).unwrap(), turned, alike] {
+        for (a, b) in [(0, 1), (1, 2), (2, 3), (0, 2), (0, 3), (1, 3)] {
+            let list = |axis: usize| (0..11).map(|i| (i * (axis + 3) + axis) % x.shape()[axis]).collect::<Vec<usize>>();
+            let (of_a, of_b) = (list(a), list(b));
+            let mut items = vec![Index::from(..); 4];
+            (items[a], items[b]) = (Index::from(of_a.clone()), Index::from(of_b.clone()));
+            let found = on_threads("lists", &|| x.index(&items));
+            let at = if b == a + 1 { a } else { 0 };
+            let rest: Vec<usize> = (0..4).filter(|axis| ![a, b].contains(axis)).collect();
+            let mut wanted: Vec<usize> = rest.iter().map(|&axis| x.shape()[axis]).collect();
+            wanted.insert(at, 11);
+            assert_eq!(found.shape(), wanted, "{a} {b}");
+            for place in 0..found.shape().iter().product() {
+                let mut left = place;
+                let mut to: Vec<usize> = wanted.iter().rev().map(|size| (left % size, left /= size).0).collect();
+                to.reverse();
+                let i = to[at];
+                let mut kept = to.clone();
+                kept.remove(at);
+                let mut from = [0; 4];
+                (from[a], from[b]) = (of_a[i], of_b[i]);
+                rest.iter().zip(kept).for_each(|(&axis, own)| from[axis] = own);
+                assert_eq!(found.get(&to).unwrap(), x.get(from).unwrap(), "{a} {b} {to:?}");
+            }
+        }
+    }
+}
