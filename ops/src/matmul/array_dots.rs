@@ -93,11 +93,11 @@ floats! {
                 }
             }
             // Beyond the range of f32 on the way: once more in f64.
-            let mut lost = 0.0;
-            for i in 0..LANES {
-                lost += lanes[i] - lanes[i];
+            let mut rest = 0.0;
+            for lane in lanes.iter() {
+                rest += 0.0 * lane;
             }
-            if lost != 0.0 {
+            if rest != 0.0 {
                 *lanes = before;
                 add_products(a, b, lanes);
             }

@@ -55,7 +55,7 @@ impl Tensor {
     /// the right a column, and its axis is left out of the result.
     ///
     /// dtype: the promotion of both. Integers wrap in it, bool is or-and, floats of sparse operands accumulate
-    /// in `f64` or better and are rounded once.
+    /// in `f64` or better and are rounded once; of `f32` a dozen terms are added in `f32` first.
     ///
     /// Layouts: strided if an operand is; else that of `self` where it has a name for the result (`Csr` otherwise, or
     /// `Coo` where rows are far more than stored elements). Fill: `0` for two zero fills; an array where the
