@@ -308,3 +308,18 @@ fn lists_of_places_of_arrays_are_read() {
         }
     }
 }
+
+#[test]
+fn more_copies_than_memory_holds_are_refused() {
+    let n = 1 << 18;
+    let along = |axis: usize| (0..n).map(|i| if axis == 2 { 3 * i } else { 0 }).collect::<Vec<i64>>();
+    let ones = Tensor::from_vec([n as usize], vec![1u8; n as usize]).unwrap();
+    let x = Tensor::coo([2, 2, 1 << 20], vec![along(0), along(1), along(2)], &ones, 0u8).unwrap();
+    let list = Index::from(vec![0; 10_000_000]);
+    let why = x.index([list.clone(), list]).unwrap_err().to_string();
+    assert!(why.contains("repeat or choose fewer"), "{why}");
+    // A few rows are nothing to be refused.
+    let rows = x.index([Index::from(vec![0, 1, 0])]).unwrap();
+    assert_eq!((rows.nse(), rows.shape()), (2 * n as usize, &[3, 2, 1 << 20][..]));
+    assert_eq!(x.index([Index::from(Vec::<usize>::new())]).unwrap().shape(), [0, 2, 1 << 20]);
+}

@@ -173,7 +173,7 @@ pub(super) fn is_few(x: &Tensor, axis: usize, n: usize) -> bool {
     let Some(s) = x.sparse() else { return false };
     let is_plain = matches!(&s.pattern.levels[..], [Level::Sparse { pointers: None, .. }]);
     let is_first = s.pattern.dims.first().is_some_and(|d| (d.axis, d.part) == (axis, Part::Whole));
-    is_plain && is_first && s.pattern.is_canonical() && n < s.pattern.positions / MANY
+    is_plain && is_first && s.pattern.is_canonical() && (1..s.pattern.positions / MANY).contains(&n)
 }
 
 /// Stored elements for each listed tuple, up to which pointers over rows, which take a pass over all of them, make up for what is saved

@@ -89,24 +89,25 @@ impl<'a> Prefix<'a> {
     }
 
     /// The stored positions and the places that name them: by places, and for each of them by positions.
+    ///
+    /// # Errors
+    /// If memory does not hold them.
     pub(super) fn matches(&self, shape: &[usize], n: usize) -> Result<(Vec<u64>, Vec<u64>)> {
         raise(Work::Specialised);
-        let pieces = parallel::map_chunks(n, GRAIN / 8, &|places| {
+        let found = parallel::map_chunks(n, GRAIN / 8, &|places| {
             let (starts, ends) = self.ranges(places.clone());
-            let ranges = || starts.iter().zip(&ends).zip(places.clone()).filter(|((start, end), _)| start < end);
-            let total = ranges().try_fold(0usize, |n, ((start, end), _)| n.checked_add(end - start));
-            let total = along::fits(shape, total)?;
-            let (mut from, mut to) = (Vec::with_capacity(total), Vec::with_capacity(total));
-            for ((&start, &end), place) in ranges() {
-                from.extend(start as u64..end as u64);
-                to.extend(std::iter::repeat_n(place as u64, end - start));
-            }
-            Ok((from, to))
+            let found = starts.iter().zip(&ends).zip(places).filter(|((start, end), _)| start < end);
+            found.map(|((&start, &end), place)| (start as u64..end as u64, place as u64)).collect::<Vec<_>>()
         });
-        let pieces = pieces.into_iter().collect::<Result<Vec<_>>>()?;
-        along::fits(shape, Some(pieces.iter().map(|(from, _): &(Vec<u64>, Vec<u64>)| from.len()).sum()))?;
-        let (from, to): (Vec<_>, Vec<_>) = pieces.into_iter().unzip();
-        Ok((from.concat(), to.concat()))
+        let all = || found.iter().flatten();
+        let total = all().try_fold(0usize, |n, (own, _)| n.checked_add((own.end - own.start) as usize));
+        let total = along::fits(shape, total)?;
+        let (mut from, mut to) = (Vec::with_capacity(total), Vec::with_capacity(total));
+        for (own, place) in all() {
+            from.extend(own.clone());
+            to.resize(from.len(), *place);
+        }
+        Ok((from, to))
     }
 }
 
