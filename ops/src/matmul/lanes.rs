@@ -242,38 +242,51 @@ fn dot256<T: Lanes>(indices: &[u32], values: &[T], b: &[T], mut look: impl FnMut
 #[target_feature(enable = "avx512f,avx512vl")]
 fn dot512<T: Lanes>(indices: &[u32], values: &[T], b: &[T], mut look: impl FnMut(usize)) -> Option<f64> {
     let n = indices.len().min(values.len());
+    if n <= T::PIECE {
+        let total = piece512(indices, values, b, &mut look)?;
+        return is_done::<T>(total).then_some(total);
+    }
+    let (mut total, mut start) = (0.0, 0);
+    while start < n {
+        let own = start..n.min(start + T::PIECE);
+        total += piece512(&indices[own.clone()], &values[own.clone()], b, &mut |e| look(start + e))?;
+        start = own.end;
+    }
+    is_done::<T>(total).then_some(total)
+}
+
+/// The product of up to [`Lanes::PIECE`] elements; `None` if an index is not below the length of `b`.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "avx512f,avx512vl")]
+fn piece512<T: Lanes>(indices: &[u32], values: &[T], b: &[T], look: &mut impl FnMut(usize)) -> Option<f64> {
+    let n = indices.len().min(values.len());
     let len = _mm256_set1_epi32(b.len() as u32 as i32);
-    let (mut total, mut e) = (0.0, 0usize);
-    loop {
-        let end = n.min(e.saturating_add(T::PIECE));
-        // SAFETY: here and below, the CPU has AVX-512 F and VL.
-        let mut sums = unsafe { [T::none_wide(), T::none_wide()] };
-        while e < end {
-            look(e);
-            for sum in &mut sums {
-                let mask = if end - e >= 8 { !0 } else { ((1u32 << (end - e)) - 1) as __mmask8 };
-                let (k, x) = (indices.as_ptr().wrapping_add(e), values.as_ptr().wrapping_add(e));
-                prefetch_stream(k);
-                prefetch_stream(x);
-                // SAFETY: lanes in the mask are elements from `e` on, below `n`; others are not read.
-                let at = unsafe { _mm256_maskz_loadu_epi32(mask, k.cast()) };
-                if _mm256_mask_cmpge_epu32_mask(mask, at, len) != 0 {
-                    return None;
-                }
-                // SAFETY: as above; all places in the mask are below the length of `b`.
-                *sum = unsafe { T::add_some_wide(*sum, mask, x, at, b) };
-                e = end.min(e + 8);
-                if e == end {
-                    break;
-                }
+    // SAFETY: here and below, the CPU has AVX-512 F and VL.
+    let mut sums = unsafe { [T::none_wide(), T::none_wide()] };
+    let mut e = 0;
+    while e < n {
+        look(e);
+        for sum in &mut sums {
+            let mask = if n - e >= 8 { !0 } else { ((1u32 << (n - e)) - 1) as __mmask8 };
+            let (k, x) = (indices.as_ptr().wrapping_add(e), values.as_ptr().wrapping_add(e));
+            prefetch_stream(k);
+            prefetch_stream(x);
+            // SAFETY: lanes in the mask are elements from `e` on, below `n`; others are not read.
+            let at = unsafe { _mm256_maskz_loadu_epi32(mask, k.cast()) };
+            if _mm256_mask_cmpge_epu32_mask(mask, at, len) != 0 {
+                return None;
+            }
+            // SAFETY: as above; all places in the mask are below the length of `b`.
+            *sum = unsafe { T::add_some_wide(*sum, mask, x, at, b) };
+            e += 8;
+            if e >= n {
+                break;
             }
         }
-        // SAFETY: as above.
-        total += unsafe { T::in_halves_wide(sums) };
-        if e == n {
-            return is_done::<T>(total).then_some(total);
-        }
     }
+    // SAFETY: as above.
+    Some(unsafe { T::in_halves_wide(sums) })
 }
 
 /// Whether a sum is what it is to be: else it went beyond the range of `f32` on the way, or is not finite in `f64` either.
