@@ -25,6 +25,9 @@ fn order(c: &mut Criterion) {
     group.bench_function("histogram", |b| b.iter(|| x.histogram(100, None).unwrap()));
     group.bench_function("min1 over a fill per column", |b| b.iter(|| columns.min(1).unwrap()));
     group.bench_function("quantile1 over a fill per column", |b| b.iter(|| columns.quantile(0.9, 1).unwrap()));
+    // Elements are numbered and gathered where the fill is an array; where it is one value they are sorted where they lie.
+    let rows = x.sub(x.mean(keep(1)).unwrap()).unwrap();
+    group.bench_function("sort1 over a fill per row", |b| b.iter(|| rows.sort(1).unwrap()));
     let narrow = Tensor::random([100_000, 100], 0.01, 0.0, Layout::Csr, 2).unwrap();
     group.bench_function("cumulative_sum1 of 100,000 x 100", |b| {
         b.iter(|| with_densify_budget(u64::MAX, || narrow.cumulative_sum(1).unwrap()))

@@ -69,6 +69,7 @@ pub enum Fault {
     ScansGoOn,
     FirstUnmarked,
     SearchedBeside,
+    RunsUnmoved,
 }
 
 #[cfg(feature = "planted-faults")]
@@ -81,7 +82,7 @@ mod switch {
 
     impl Fault {
         /// Every fault.
-        pub const ALL: [Fault; 62] = [
+        pub const ALL: [Fault; 63] = [
             Fault::UnaryKeepsFill,
             Fault::BinaryFillOfLeft,
             Fault::DuplicatesDropped,
@@ -144,6 +145,7 @@ mod switch {
             Fault::ScansGoOn,
             Fault::FirstUnmarked,
             Fault::SearchedBeside,
+            Fault::RunsUnmoved,
         ];
     }
 

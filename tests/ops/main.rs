@@ -47,6 +47,7 @@ mod scans;
 mod short_axes;
 mod sides;
 mod small_blocks;
+mod sorted_runs;
 mod sparsify;
 #[cfg(feature = "faer")]
 mod spectra;

@@ -7,6 +7,7 @@ use openwork_ops::structure::keys::{KeyLayout, Order, order_of};
 use openwork_ops::structure::{Index, IndexVec};
 
 use super::groups::sizes;
+use super::leading::leading;
 use crate::base::error::Result;
 use crate::base::few::Few;
 use crate::base::pages::Scratch;
@@ -146,15 +147,7 @@ impl<'a> Split<'a> {
             ends[runs] = pattern.positions;
             return Some(ends);
         }
-        let pointers = self.pointers()?;
-        let mut ends = Scratch::any(pointers.len());
-        openwork_ops::with_index!(pointers.as_slice(), p => {
-            let base = p[0].get();
-            parallel::for_chunks_mut(&mut ends, 1, parallel::GRAIN, &|first, ends| {
-                ends.iter_mut().zip(&p[first..]).for_each(|(end, p)| *end = p.get() - base);
-            });
-        });
-        Some(ends)
+        self.pointers().map(ends_of)
     }
 
     /// Those of the one sparse level under dense ones, if exactly these are kept.
@@ -181,6 +174,33 @@ impl<'a> Split<'a> {
     pub(crate) fn shape(&self, n: usize) -> Vec<usize> {
         [n].into_iter().chain(sizes(&self.value_dims)).collect()
     }
+}
+
+/// Where segments begin, counted from the first, and the end of the last.
+fn ends_of(pointers: &Indices) -> Scratch<usize> {
+    let mut ends = Scratch::any(pointers.len());
+    openwork_ops::with_index!(pointers.as_slice(), p => {
+        let base = p[0].get();
+        parallel::for_chunks_mut(&mut ends, 1, parallel::GRAIN, &|first, ends| {
+            ends.iter_mut().zip(&p[first..]).for_each(|(end, p)| *end = p.get() - base);
+        });
+    });
+    ends
+}
+
+/// Where runs of positions begin that differ in the last of the levels' dimensions alone, and the end of the last one, some of them
+/// empty: of a canonical pattern whose last level is sparse.
+pub(crate) fn last_runs(pattern: &Pattern) -> Option<Scratch<usize>> {
+    let Some(Level::Sparse { pointers, indices, .. }) = pattern.levels.last().filter(|_| pattern.is_canonical()) else {
+        return None;
+    };
+    if let (Some(pointers), [_]) = (pointers, &indices[..]) {
+        raise(Work::Specialised);
+        return Some(ends_of(pointers));
+    }
+    let (_, above) = pattern.level_dims().split_last()?;
+    let split = Split::new(pattern, &above.mapped(|d| d.axis));
+    if above.is_empty() { split.row_ends() } else { leading(&split).map(|leading| leading.ends) }
 }
 
 /// Positions in runs of equal kept coordinates.

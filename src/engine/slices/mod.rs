@@ -14,7 +14,7 @@ mod scatter;
 mod selected;
 mod whole;
 
-pub(crate) use self::cut::Split;
+pub(crate) use self::cut::{Split, last_runs};
 pub(crate) use self::groups::{Groups, Need, group, table};
 pub(crate) use self::ranked::{Ranked, Rest, Slice, Sorted, keys_of, number_of, ordered, values_of};
 pub(crate) use self::result::{is_few, reduced};

@@ -5,6 +5,7 @@
 mod alike;
 mod few;
 mod isin;
+mod lying;
 mod narrow;
 mod sort;
 mod unique;

@@ -160,10 +160,10 @@ fn top(x: &Tensor, k: usize, axis: Axis, largest: bool) -> Result<(Tensor, Tenso
 }
 
 pub(super) struct Order {
-    axis: usize,
+    pub(super) axis: usize,
     pub(super) descending: bool,
     /// How many elements of each slice are wanted.
-    limit: usize,
+    pub(super) limit: usize,
 }
 
 /// What one slice after the other is sorted in.
@@ -445,7 +445,7 @@ impl Order {
     }
 
     /// Makes ranks of keys, and keys of ranks.
-    fn reverse(&self, keys: &mut [u64]) {
+    pub(super) fn reverse(&self, keys: &mut [u64]) {
         if self.descending {
             keys.iter_mut().for_each(|key| *key = !*key);
         }
@@ -480,6 +480,9 @@ impl Order {
     }
 
     fn sorted_values(&self, x: &Tensor) -> Result<Tensor> {
+        if let Some(done) = self.where_they_lie(x)? {
+            return Ok(done);
+        }
         let slices = Slices::of(x, &[self.axis])?;
         if self.is_narrow(&slices) { self.values_by::<u32>(slices) } else { self.values_by::<u64>(slices) }
     }
