@@ -5,7 +5,6 @@ use std::marker::PhantomData;
 use crate::dtype::{Element, c64, c128};
 use crate::groups::{Store, zip};
 use crate::simd::{Loop, vectorised};
-use crate::unary::complex::{self, Wide};
 
 /// Whether a value counts as true: it is not zero. NaN is true.
 pub(crate) trait Truthy: Copy {
@@ -235,36 +234,6 @@ pub(super) fn below<T: Element + PartialOrd>(a: &[u8], b: &[u8], out: &mut [u8])
 #[inline(never)] // `not_below` is the same loop
 pub(super) fn not_above<T: Element + PartialOrd>(a: &[u8], b: &[u8], out: &mut [u8]) {
     at_level::<T, _>(a, b, out, |a, b| a <= b);
-}
-
-/// Complex powers: squares, which are asked for most, a block at a time.
-pub(super) fn power<T: Store + Wide>(a: &[u8], b: &[u8], out: &mut [u8]) {
-    struct Squares<'a, T>(&'a [T], &'a mut [T]);
-    impl<T: Wide> Loop for Squares<'_, T> {
-        /// Whether these are the squares.
-        type Output = bool;
-        #[inline(always)]
-        fn run(self) -> bool {
-            let mut others = 0;
-            for (out, a) in self.1.iter_mut().zip(self.0) {
-                *out = a.through(|x| {
-                    others |= u64::from(!complex::has_plain_square(x));
-                    complex::square(x)
-                });
-            }
-            others == 0
-        }
-    }
-    let mut is_two = false;
-    if let [b] = *T::from_bytes(b) {
-        b.through(|b| {
-            is_two = b == c128::new(2.0, 0.0);
-            b
-        });
-    }
-    if !(is_two && a.len() == out.len() && vectorised(Squares(T::from_bytes(a), T::from_bytes_mut(out)))) {
-        zip::<T, T>(a, b, out, |a, b| a.through2(b, complex::pow));
-    }
 }
 
 /// The greater of two floats; NaN if one is.

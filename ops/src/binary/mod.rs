@@ -19,7 +19,6 @@ use crate::dtype::DType;
 use crate::groups::{binary_line, group, pick};
 use crate::registry::{Annihilator, BinaryKernel, Domain, Side, Typing, typing};
 use crate::simd;
-use crate::unary::complex::{self, Wide};
 use crate::unary::special::{self, Precise};
 
 /// An annihilator on both sides that holds for every other operand.
@@ -150,7 +149,7 @@ binary_table! { $
         derivatives: ([Reciprocal b], [Neg [Div y b]]),
         kernels: {
             float by quotient::<T>,
-            complex => |a, b| a.through2(b, complex::div),
+            complex by simd::complex::divide::<T>,
         }
     }
     /// The quotient rounded down; 0 for integers divided by 0.
@@ -209,7 +208,7 @@ binary_table! { $
             int by powers::powers::<T>,
             f32: simd::pow_f32,
             f64: simd::pow_f64,
-            complex by element::power::<T>,
+            complex by simd::complex::power::<T>,
         }
     }
     /// The greater of `a` and `b`; NaN if one is.

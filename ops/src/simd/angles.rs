@@ -70,7 +70,7 @@ impl Angles for f32 {
 /// first within ±π/4 and the second below its rounding. Cody and Waite's reduction: π/2 in three floats,
 /// of which the first product cancels without rounding.
 #[inline(always)]
-fn reduce_angle<R: Float>(x: R) -> (R, R, R) {
+pub(super) fn reduce_angle<R: Float>(x: R) -> (R, R, R) {
     let shifted = x.mul_add(R::of(std::f64::consts::FRAC_2_PI), R::ROUND);
     let n = -(shifted - R::ROUND); // less the quadrant
     let first = n.mul_add(R::QUADRANT[0], x);
@@ -106,6 +106,12 @@ fn cos_polynomial<R: Float>(x: R, low: R) -> R {
 fn both<R: Float>(x: R) -> (R, R, R) {
     let (quadrant, x, low) = reduce_angle(x);
     (quadrant, sin_polynomial(x, low), cos_polynomial(x, low))
+}
+
+#[inline(always)]
+pub(super) fn sin_cos<R: Float>(x: R) -> (R, R) {
+    let (quadrant, sin, cos) = both(x);
+    (sine((quadrant, sin, cos)), sine((quadrant + R::ONE, sin, cos)))
 }
 
 /// The sine of an angle of which these are the parts.

@@ -133,7 +133,7 @@ pub(super) fn exponential<R: Float>(x: R) -> R {
 
 /// `exp(x) - 1` up to [`Exponentials::LARGE`], but for the sign of zero: as the exponential, of which the one is taken off before the power of two is put on.
 #[inline(always)]
-fn less_one<R: Float>(x: R) -> R {
+pub(super) fn less_one<R: Float>(x: R) -> R {
     let (shifted, first, n) = rest(if x < R::NOTHING { R::NOTHING } else { x });
     let (high, tail) = parts_of_rest(first, n);
     let power = R::power_of_two(shifted);

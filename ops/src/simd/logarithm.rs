@@ -227,7 +227,7 @@ impl Function for Log1p {
 }
 
 /// Of greater numbers the inverse hyperbolic sine and cosine are logarithms of twice the number.
-const LARGE: f64 = 1e9;
+pub(super) const LARGE: f64 = 1e9;
 
 /// What is one less than `exp(asinh(a))`.
 #[inline(always)]

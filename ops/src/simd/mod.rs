@@ -7,6 +7,7 @@
 mod ahead;
 mod angles;
 mod arc;
+pub(crate) mod complex;
 mod error;
 mod exponential;
 mod float;

@@ -98,7 +98,7 @@ fn elements<F: Function2, R: Float>(x: &[R], y: &[R], out: &mut [R]) {
     }
 }
 
-struct Atan2;
+pub(super) struct Atan2;
 impl Function2 for Atan2 {
     /// From the inverse tangent of the lesser magnitude over the greater.
     #[inline(always)]

@@ -9,8 +9,6 @@ use crate::dtype::{c64, c128};
 pub(crate) trait Wide: Copy {
     /// Widens, applies, rounds.
     fn through(self, f: impl FnMut(c128) -> c128) -> Self;
-    /// The same for two operands.
-    fn through2(self, other: Self, f: impl Fn(c128, c128) -> c128) -> Self;
     /// The absolute value, which overflows and underflows where it is too large or too small and not before; infinite if a part is.
     type Part;
     fn norm(self) -> Self::Part;
@@ -20,10 +18,6 @@ impl Wide for c128 {
     #[inline(always)]
     fn through(self, mut f: impl FnMut(c128) -> c128) -> c128 {
         f(self)
-    }
-    #[inline(always)]
-    fn through2(self, other: c128, f: impl Fn(c128, c128) -> c128) -> c128 {
-        f(self, other)
     }
     type Part = f64;
     #[inline(always)]
@@ -36,10 +30,6 @@ impl Wide for c64 {
     #[inline(always)]
     fn through(self, mut f: impl FnMut(c128) -> c128) -> c64 {
         narrow(f(widen(self)))
-    }
-    #[inline(always)]
-    fn through2(self, other: c64, f: impl Fn(c128, c128) -> c128) -> c64 {
-        narrow(f(widen(self), widen(other)))
     }
     type Part = f32;
     /// No square of a part leaves the range of `f64`, and each is exact.
@@ -197,17 +187,6 @@ fn grown(x: c128, a: f64, b: f64) -> c128 {
     times_power(c128::new(a, b) * (0.5 * STEP.exp()), f64::exp, x.re.abs() - STEP)
 }
 
-/// `sin(x) = -i sinh(i x)`.
-pub(crate) fn sin(x: c128) -> c128 {
-    let turned = sinh(c128::new(-x.im, x.re));
-    c128::new(turned.im, -turned.re)
-}
-
-/// `cos(x) = cosh(i x)`.
-pub(crate) fn cos(x: c128) -> c128 {
-    cosh(c128::new(-x.im, x.re))
-}
-
 /// The hyperbolic tangent. By the tangent of the imaginary part, of which only squares and one are added: nothing cancels
 /// near the poles (W. Kahan, "Branch cuts for complex elementary functions", 1987). It tends to ±1 where `cosh` overflows.
 #[inline(never)]
@@ -230,12 +209,6 @@ pub(crate) fn tanh(x: c128) -> c128 {
     }
 }
 
-/// `tan(x) = -i tanh(i x)`.
-pub(crate) fn tan(x: c128) -> c128 {
-    let t = tanh(c128::new(-x.im, x.re));
-    c128::new(t.im, -t.re)
-}
-
 /// `a` to the power of `b`. As in the real case `x^0 = 1` for every `x`. `0^b` is 0 for a positive real part of `b`, whatever
 /// the other; for a negative one it is infinite without a direction, as `1 / 0` is; else it has no value.
 #[inline(never)]
@@ -243,6 +216,8 @@ pub(crate) fn pow(a: c128, b: c128) -> c128 {
     let zero = c128::new(0.0, 0.0);
     if b == zero {
         c128::new(1.0, 0.0)
+    } else if b == c128::new(0.5, 0.0) {
+        sqrt(a)
     } else if a == zero {
         match b.re {
             re if re > 0.0 && b.im.is_finite() => zero,
@@ -251,21 +226,13 @@ pub(crate) fn pow(a: c128, b: c128) -> c128 {
         }
     } else if b.im != 0.0 {
         exp(b * ln(a))
-    } else if a.im == 0.0 && a.re > 0.0 {
-        c128::new(a.re.powf(b.re), a.im * b.re)
     } else if let Some(power) = whole_power(a, b.re) {
         power
-    } else if b.re == 0.5 {
-        sqrt(a)
+    } else if a.im == 0.0 && a.re > 0.0 {
+        c128::new(a.re.powf(b.re), a.im * b.re)
     } else {
         exp(ln(a) * b.re)
     }
-}
-
-/// Whether a square neither overflows nor loses digits.
-#[inline(always)]
-pub(crate) fn has_plain_square(x: c128) -> bool {
-    (1e-140..1e140).contains(&size(x))
 }
 
 /// The greater of both parts, without signs.
@@ -280,10 +247,19 @@ pub(crate) fn square(x: c128) -> c128 {
     c128::new((x.re - x.im) * (x.re + x.im), 2.0 * x.re * x.im)
 }
 
+/// The greatest whole exponent whose power is made of products.
+pub(crate) const MOST: f64 = 64.0;
+
+/// Where the greater part of what was multiplied again and again is not near the ends of the range.
+pub(crate) const RANGE: [f64; 2] = [1e-290, 1e290];
+
+pub(crate) fn is_within_range(x: c128) -> bool {
+    (RANGE[0]..=RANGE[1]).contains(&size(x))
+}
+
 /// A whole power by squares and products, which gives whole numbers exactly. `None` for powers that take long, and for what comes near
 /// the ends of the range.
 fn whole_power(a: c128, n: f64) -> Option<c128> {
-    const MOST: f64 = 64.0;
     if n.fract() != 0.0 || n.abs() > MOST {
         return None;
     }
@@ -298,7 +274,7 @@ fn whole_power(a: c128, n: f64) -> Option<c128> {
         }
         factor = square(factor);
     }
-    let power = power.filter(|&power| (1e-290..1e290).contains(&size(power)))?;
+    let power = power.filter(|&power| is_within_range(power))?;
     Some(if n < 0.0 { div(1.0.into(), power) } else { power })
 }
 
@@ -409,13 +385,6 @@ pub(crate) fn acos(x: c128) -> c128 {
     c128::new(re, special::asinh(plus.re * minus.im - plus.im * minus.re))
 }
 
-/// The inverse of the hyperbolic sine: `-i asin(i x)`.
-#[inline(never)]
-pub(crate) fn asinh(x: c128) -> c128 {
-    let turned = asin(c128::new(-x.im, x.re));
-    c128::new(turned.im, -turned.re)
-}
-
 /// The inverse of the hyperbolic cosine.
 #[inline(never)]
 pub(crate) fn acosh(x: c128) -> c128 {
@@ -442,11 +411,4 @@ pub(crate) fn atanh(x: c128) -> c128 {
         (0.25 * (4.0 * re / distance).ln_1p(), 0.5 * (2.0 * im).atan2(near * (1.0 + re) - im * im))
     };
     c128::new(of_re.copysign(x.re), of_im)
-}
-
-/// The inverse of the tangent: `-i atanh(i x)`.
-#[inline(never)]
-pub(crate) fn atan(x: c128) -> c128 {
-    let turned = atanh(c128::new(-x.im, x.re));
-    c128::new(turned.im, -turned.re)
 }

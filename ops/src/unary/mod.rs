@@ -12,7 +12,7 @@ use crate::derivative::{Derivative, derivative, expr};
 use crate::dtype::DType;
 use crate::groups::{group, map_at_level, pick, unary_line};
 use crate::registry::{Domain, Typing, UnaryKernel, typing};
-use crate::simd;
+use crate::simd::{self, complex as parts};
 
 /// The bit of a float of half precision that is its sign.
 const SIGN: u16 = 1 << 15;
@@ -133,152 +133,152 @@ unary_table! { $
     Sqrt { name: sqrt, domain: Positive, typing: inexact,
         derivative: [Div 0.5 y], kernels: {
         float by |x, out| map_at_level::<T, T>(x, out, T::sqrt),
-        complex => |x| x.through(complex::sqrt),
+        complex by parts::map::<T, parts::Sqrt>,
     } }
     /// `1 / sqrt(x)`.
     Rsqrt { name: rsqrt, domain: Positive, typing: inexact,
         derivative: [Neg [Mul 0.5 [Mul y [Square y]]]], kernels: {
         float by |x, out| map_at_level::<T, T>(x, out, |x| 1.0 / x.sqrt()),
-        complex => |x| x.through(complex::rsqrt),
+        complex by parts::map::<T, parts::Rsqrt>,
     } }
     /// `1 / x`.
     Reciprocal { name: reciprocal, domain: Positive, typing: inexact,
         derivative: [Neg [Square y]], kernels: {
         float by |x, out| map_at_level::<T, T>(x, out, |x| 1.0 / x),
-        complex => |x| x.through(|x| complex::div(1.0.into(), x)),
+        complex by parts::map::<T, parts::Reciprocal>,
     } }
     /// `e` to the power of `x`.
     Exp { name: exp, domain: Any, typing: inexact,
         derivative: y, kernels: {
         f32: simd::exp_f32,
         f64: simd::exp_f64,
-        complex => |x| x.through(complex::exp),
+        complex by parts::map::<T, parts::Exp>,
     } }
     /// `2` to the power of `x`.
     Exp2 { name: exp2, domain: Any, typing: inexact,
         derivative: [Mul LN_2 y], kernels: {
         f32: simd::exp2_f32,
         f64: simd::exp2_f64,
-        complex => |x| x.through(complex::exp2),
+        complex by parts::map::<T, parts::Exp2>,
     } }
     /// `exp(x) - 1`, accurate near 0.
     Expm1 { name: expm1, domain: Any, typing: inexact,
         derivative: [Add y 1.0], kernels: {
         f32: simd::expm1_f32,
         f64: simd::expm1_f64,
-        complex => |x| x.through(complex::exp_m1),
+        complex by parts::map::<T, parts::Expm1>,
     } }
     /// The natural logarithm.
     Log { name: log, domain: Positive, typing: inexact,
         derivative: [Reciprocal x], kernels: {
         f32: simd::log_f32,
         f64: simd::log_f64,
-        complex => |x| x.through(complex::ln),
+        complex by parts::map::<T, parts::Log>,
     } }
     /// The logarithm to base 2.
     Log2 { name: log2, domain: Positive, typing: inexact,
         derivative: [Div LOG2_E x], kernels: {
         f32: simd::log2_f32,
         f64: simd::log2_f64,
-        complex => |x| x.through(complex::log2),
+        complex by parts::map::<T, parts::Log2>,
     } }
     /// The logarithm to base 10.
     Log10 { name: log10, domain: Positive, typing: inexact,
         derivative: [Div LOG10_E x], kernels: {
         f32: simd::log10_f32,
         f64: simd::log10_f64,
-        complex => |x| x.through(complex::log10),
+        complex by parts::map::<T, parts::Log10>,
     } }
     /// `log(1 + x)`, accurate near 0.
     Log1p { name: log1p, domain: Positive, typing: inexact,
         derivative: [Reciprocal [Add x 1.0]], kernels: {
         f32: simd::log1p_f32,
         f64: simd::log1p_f64,
-        complex => |x| x.through(complex::ln_1p),
+        complex by parts::map::<T, parts::Log1p>,
     } }
     /// The sine.
     Sin { name: sin, domain: Any, typing: inexact,
         derivative: [Cos x], kernels: {
         f32: simd::sin_f32,
         f64: simd::sin_f64,
-        complex => |x| x.through(complex::sin),
+        complex by parts::map::<T, parts::Turned<parts::Sinh>>,
     } }
     /// The cosine.
     Cos { name: cos, domain: Any, typing: inexact,
         derivative: [Neg [Sin x]], kernels: {
         f32: simd::cos_f32,
         f64: simd::cos_f64,
-        complex => |x| x.through(complex::cos),
+        complex by parts::map::<T, parts::Cos>,
     } }
     /// The tangent.
     Tan { name: tan, domain: Any, typing: inexact,
         derivative: [Add 1.0 [Square y]], kernels: {
         f32: simd::tan_f32,
         f64: simd::tan_f64,
-        complex => |x| x.through(complex::tan),
+        complex by parts::map::<T, parts::Turned<parts::Tanh>>,
     } }
     /// The hyperbolic sine.
     Sinh { name: sinh, domain: Any, typing: inexact,
         derivative: [Cosh x], kernels: {
         f32: simd::sinh_f32,
         f64: simd::sinh_f64,
-        complex => |x| x.through(complex::sinh),
+        complex by parts::map::<T, parts::Sinh>,
     } }
     /// The hyperbolic cosine.
     Cosh { name: cosh, domain: Any, typing: inexact,
         derivative: [Sinh x], kernels: {
         f32: simd::cosh_f32,
         f64: simd::cosh_f64,
-        complex => |x| x.through(complex::cosh),
+        complex by parts::map::<T, parts::Cosh>,
     } }
     /// The hyperbolic tangent.
     Tanh { name: tanh, domain: Any, typing: inexact,
         derivative: [Sub 1.0 [Square y]], kernels: {
         f32: simd::tanh_f32,
         f64: simd::tanh_f64,
-        complex => |x| x.through(complex::tanh),
+        complex by parts::map::<T, parts::Tanh>,
     } }
     /// The inverse of the sine: between −π/2 and π/2, NaN outside ±1; for complex `x` cut along the real axis outside ±1.
     Asin { name: asin, domain: Any, typing: inexact,
         derivative: [Rsqrt [Mul [Sub 1.0 x] [Add 1.0 x]]], kernels: {
         f32: simd::asin_f32,
         f64: simd::asin_f64,
-        complex => |x| x.through(complex::asin),
+        complex by parts::map::<T, parts::Asin>,
     } }
     /// The inverse of the cosine: between 0 and π, NaN outside ±1; for complex `x` cut as `asin`.
     Acos { name: acos, domain: Any, typing: inexact,
         derivative: [Neg [Rsqrt [Mul [Sub 1.0 x] [Add 1.0 x]]]], kernels: {
         f32: simd::acos_f32,
         f64: simd::acos_f64,
-        complex => |x| x.through(complex::acos),
+        complex by parts::map::<T, parts::Acos>,
     } }
     /// The inverse of the tangent: between −π/2 and π/2; for complex `x` cut along the imaginary axis outside ±i.
     Atan { name: atan, domain: Any, typing: inexact,
         derivative: [Reciprocal [Add 1.0 [Square x]]], kernels: {
         f32: simd::atan_f32,
         f64: simd::atan_f64,
-        complex => |x| x.through(complex::atan),
+        complex by parts::map::<T, parts::Turned<parts::Atanh>>,
     } }
     /// The inverse of the hyperbolic sine; for complex `x` cut along the imaginary axis outside ±i.
     Asinh { name: asinh, domain: Any, typing: inexact,
         derivative: [Rsqrt [Add 1.0 [Square x]]], kernels: {
         f32: simd::asinh_f32,
         f64: simd::asinh_f64,
-        complex => |x| x.through(complex::asinh),
+        complex by parts::map::<T, parts::Turned<parts::Asin>>,
     } }
     /// The inverse of the hyperbolic cosine, NaN below 1; for complex `x` cut along the real axis below 1.
     Acosh { name: acosh, domain: Positive, typing: inexact,
         derivative: [Mul [Rsqrt [Sub x 1.0]] [Rsqrt [Add x 1.0]]], kernels: {
         f32: simd::acosh_f32,
         f64: simd::acosh_f64,
-        complex => |x| x.through(complex::acosh),
+        complex by parts::map::<T, parts::Acosh>,
     } }
     /// The inverse of the hyperbolic tangent, NaN outside ±1; for complex `x` cut along the real axis outside ±1.
     Atanh { name: atanh, domain: Any, typing: inexact,
         derivative: [Reciprocal [Mul [Sub 1.0 x] [Add 1.0 x]]], kernels: {
         f32: simd::atanh_f32,
         f64: simd::atanh_f64,
-        complex => |x| x.through(complex::atanh),
+        complex by parts::map::<T, parts::Atanh>,
     } }
     /// `x` in degrees, in radians: `x * (π / 180)`.
     Deg2rad { name: deg2rad, domain: Any, typing: inexact_real,

@@ -46,8 +46,9 @@ fn tangents_beside_their_poles() {
     // Along the real axis they are the functions of real numbers.
     for k in -40..40 {
         let x = FRAC_PI_2 + 10f64.powi(k / 2) * if k % 2 == 0 { 1.0 } else { -1.0 };
-        assert_eq!(apply::<c128, c128>(UnaryOp::Tan, &[c128::new(x, 0.0)]), [c128::new(x.tan(), 0.0)]);
-        assert_eq!(apply::<c128, c128>(UnaryOp::Tanh, &[c128::new(x, 0.0)]), [c128::new(x.tanh(), 0.0)]);
+        let tan = apply::<f64, f64>(UnaryOp::Tan, &[x])[0];
+        assert_eq!(apply::<c128, c128>(UnaryOp::Tan, &[c128::new(x, 0.0)]), [c128::new(tan, 0.0)]);
+        parts(UnaryOp::Tanh, &[((x, 0.0), (x.tanh(), 0.0))]);
     }
     let single = apply::<c64, c64>(UnaryOp::Tan, &[c64::new(1.5707963, 0.0)]);
     assert_eq!(single, [c64::new(f64::from(1.5707963f32).tan() as f32, 0.0)]);
