@@ -151,15 +151,38 @@ fn functions(c: &mut Criterion) {
     group.bench_function("op/isclose", |b| b.iter(|| black_box(&x).isclose(&y, 0.1, 0.0)));
     let complex: Vec<c128> = pairs.iter().map(|&(a, b)| c128::new(a - 0.5, b)).collect();
     let z = Tensor::from_vec([complex.len()], complex.clone()).expect("as many");
-    let all: [(UnaryOp, fn(c128) -> c128); 2] =
-        [(UnaryOp::Angle, |z| z.im.atan2(z.re).into()), (UnaryOp::Sign, |z| z / z.re.hypot(z.im))];
+    let all: [(UnaryOp, fn(c128) -> c128); 8] = [
+        (UnaryOp::Angle, |z| z.im.atan2(z.re).into()),
+        (UnaryOp::Sign, |z| z / z.re.hypot(z.im)),
+        (UnaryOp::Sqrt, |z| z.sqrt()),
+        (UnaryOp::Reciprocal, |z| z.inv()),
+        (UnaryOp::Exp, |z| z.exp()),
+        (UnaryOp::Log, |z| z.ln()),
+        (UnaryOp::Sin, |z| z.sin()),
+        (UnaryOp::Asin, |z| z.asin()),
+    ];
     for (op, plain) in all {
         let expected = Tensor::from_vec([complex.len()], complex.iter().map(|&z| plain(z)).collect()).expect("as many");
-        assert!(z.unary(op).and_then(|found| found.allclose(&expected, 1e-14, 0.0)).expect("floats"), "{}", op.name());
-        group.bench_function(BenchmarkId::new("loop", op.name()), |b| {
+        assert!(z.unary(op).and_then(|found| found.allclose(&expected, 1e-13, 0.0)).expect("floats"), "{}", op.name());
+        group.bench_function(BenchmarkId::new("loop of complex", op.name()), |b| {
             b.iter(|| black_box(&complex).iter().map(|&z| plain(z)).collect::<Vec<c128>>());
         });
-        group.bench_function(BenchmarkId::new("op", op.name()), |b| b.iter(|| black_box(&z).unary(op)));
+        group.bench_function(BenchmarkId::new("op of complex", op.name()), |b| b.iter(|| black_box(&z).unary(op)));
+    }
+    let other = z.flip(0).expect("one axis");
+    let pairs: Vec<(c128, c128)> = complex.iter().copied().zip(complex.iter().rev().copied()).collect();
+    let all: [(BinaryOp, fn(c128, c128) -> c128); 2] =
+        [(BinaryOp::Div, |a, b| a / b), (BinaryOp::Pow, |a, b| a.powc(b))];
+    for (op, plain) in all {
+        let expected =
+            Tensor::from_vec([pairs.len()], pairs.iter().map(|&(a, b)| plain(a, b)).collect()).expect("as many");
+        assert!(z.binary(op, &other).and_then(|found| found.allclose(&expected, 1e-13, 0.0)).expect("floats"));
+        group.bench_function(BenchmarkId::new("loop of complex", op.name()), |b| {
+            b.iter(|| black_box(&pairs).iter().map(|&(a, b)| plain(a, b)).collect::<Vec<c128>>());
+        });
+        group.bench_function(BenchmarkId::new("op of complex", op.name()), |b| {
+            b.iter(|| black_box(&z).binary(op, &other));
+        });
     }
     group.finish();
 }
