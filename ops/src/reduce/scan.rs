@@ -58,6 +58,7 @@ impl ScanOp {
                 ScanKernels { columns: plain_sums, rows: rows_of_plain_sums }
             }
             (ScanOp::Sum, DType::F64) => ScanKernels { columns: sums, rows: rows_of_sums::<1> },
+            (ScanOp::Sum, DType::Complex128) if typing.input.size() < size_of::<c128>() => of::<Sum<c128>>(),
             (ScanOp::Sum, DType::Complex128) => ScanKernels { columns: sums, rows: rows_of_sums::<2> },
             (ScanOp::Prod, DType::I64) => of::<Prod<i64>>(),
             (ScanOp::Prod, DType::U64) => of::<Prod<u64>>(),
