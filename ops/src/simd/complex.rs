@@ -9,7 +9,7 @@ use super::angles::{Angles, reduce_angle, sin_cos};
 use super::exponential::{self, Exponentials, exponential, less_one};
 use super::float::Float;
 use super::logarithm::{self, Logarithms};
-use super::pairs::{Atan2, Complex, Function2};
+use super::pairs::{Atan2, Complex, Function2 as _};
 use super::{Loop, above_baseline, vectorised};
 use crate::dtype::{Element, c128};
 use crate::groups::{Parts, each};
@@ -27,7 +27,7 @@ pub(crate) trait Function {
 }
 
 /// A function of two complex numbers.
-trait Function2Of {
+trait Function2 {
     fn fast(x: Pair, y: Pair) -> (Pair, bool);
     fn exact(x: c128, y: c128) -> c128;
 }
@@ -119,7 +119,7 @@ pub(crate) fn map<C: Complex, F: Function>(x: &[u8], out: &mut [u8]) {
 
 struct Pairs<'a, F, R>(&'a [[R; 2]], &'a [[R; 2]], &'a mut [[R; 2]], PhantomData<F>);
 
-impl<F: Function2Of, R: Float> Loop for Pairs<'_, F, R> {
+impl<F: Function2, R: Float> Loop for Pairs<'_, F, R> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
@@ -149,7 +149,7 @@ impl<F: Function2Of, R: Float> Loop for Pairs<'_, F, R> {
     }
 }
 
-fn zip<C: Complex, F: Function2Of>(x: &[u8], y: &[u8], out: &mut [u8]) {
+fn zip<C: Complex, F: Function2>(x: &[u8], y: &[u8], out: &mut [u8]) {
     let ((x, _), (y, _)) = (C::Part::from_bytes(x).as_chunks::<2>(), C::Part::from_bytes(y).as_chunks::<2>());
     let (out, _) = C::Part::from_bytes_mut(out).as_chunks_mut::<2>();
     if let Err(Pairs(x, y, out, _)) = above_baseline(Pairs::<F, _>(x, y, out, PhantomData)) {
@@ -270,7 +270,7 @@ fn is_small_angle(x: f64) -> bool {
 }
 
 struct Divide;
-impl Function2Of for Divide {
+impl Function2 for Divide {
     /// The bits of [`complex::div`].
     #[inline(always)]
     fn fast(a: Pair, b: Pair) -> (Pair, bool) {
@@ -292,7 +292,7 @@ impl Function2Of for Divide {
 }
 
 struct Pow;
-impl Function2Of for Pow {
+impl Function2 for Pow {
     #[inline(always)]
     fn fast(a: Pair, b: Pair) -> (Pair, bool) {
         let (log, holds) = Log::fast(a);
