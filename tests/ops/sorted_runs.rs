@@ -125,6 +125,11 @@ fn of_nothing_of_rows_and_of_one_value() {
     let rows = x.narrow(5..20, 0).unwrap();
     let wanted = sorted(&entries(&rows), 1, 30, Some(0.0), false);
     assert!(entries(&rows.sort(1).unwrap()) == wanted && wanted.len() > 50);
+    // Indices of 32 bits along an axis that is longer.
+    let values = Tensor::from_vec([2], vec![7.0, -7.0]).unwrap();
+    let long = Tensor::coo([1 << 40], vec![vec![3u32, 5]], &values, 0.0).unwrap();
+    let found = entries(&long.sort(0).unwrap());
+    assert!(found == sorted(&entries(&long), 0, 1 << 40, Some(0.0), false) && found.len() == 2);
     let ones = x.ne(0.0).unwrap().cast(DType::F64).unwrap();
     let wanted = sorted(&entries(&ones), 1, 30, Some(0.0), true);
     assert!(entries(&ones.sort_descending(1).unwrap()) == wanted && wanted.len() > 100);

@@ -91,6 +91,10 @@ impl Order {
         let Some((last, above)) = s.pattern.levels.split_last() else { return Ok(None) };
         let Level::Sparse { pointers, indices, .. } = last else { return Ok(None) };
         let Some((own, others)) = indices.split_last() else { return Ok(None) };
+        // What was in front may go to places that indices of 32 bits do not reach.
+        if !own.is_wide() && whole.size > u32::MAX as usize {
+            return Ok(None);
+        }
         let is_narrow = narrow::bits(s.dtype()).is_some();
         let (values, own) = with_index!(own.as_slice(), own => match is_narrow {
             true => self.runs::<u32, _>(s, fill, &ends, own)?,
