@@ -108,6 +108,7 @@ fn both<R: Float>(x: R) -> (R, R, R) {
     (quadrant, sin_polynomial(x, low), cos_polynomial(x, low))
 }
 
+/// The sine and the cosine of an angle up to [`Angles::LARGE_ANGLE`].
 #[inline(always)]
 pub(super) fn sin_cos<R: Float>(x: R) -> (R, R) {
     let (quadrant, sin, cos) = both(x);

@@ -202,7 +202,7 @@ impl<R: Float> Loop for Squares<'_, R> {
         let mut others = 0;
         for (x, out) in self.0.iter().zip(self.1) {
             let x = number(*x);
-            let size = if x.re.abs() >= x.im.abs() { x.re.abs() } else { x.im.abs() };
+            let size = size(x.re, x.im);
             others |= u64::from(!has_square(size));
             *out = rounded(complex::square(x));
         }
@@ -243,7 +243,7 @@ impl<R: Float> Loop for Whole<'_, R> {
             power.give(out);
             let mut outside = 0;
             for (re, im) in power.re[..n].iter().zip(&power.im[..n]) {
-                let size = if re.abs() >= im.abs() { re.abs() } else { im.abs() };
+                let size = size(*re, *im);
                 outside |= size.not_within(complex::RANGE[0], complex::RANGE[1]);
             }
             if outside != 0 {
@@ -256,6 +256,12 @@ impl<R: Float> Loop for Whole<'_, R> {
             }
         }
     }
+}
+
+/// The greater of two parts, without signs.
+#[inline(always)]
+fn size(re: f64, im: f64) -> f64 {
+    if re.abs() >= im.abs() { re.abs() } else { im.abs() }
 }
 
 /// Whether the magnitude of a number, which is not negative, is so far from the ends of the range that its square is too.
@@ -326,7 +332,7 @@ pub(crate) struct Sqrt;
 impl Function for Sqrt {
     #[inline(always)]
     fn fast([re, im]: Pair) -> (Pair, bool) {
-        let size = if re.abs() >= im.abs() { re.abs() } else { im.abs() };
+        let size = size(re, im);
         let norm = re.mul_add(re, im * im).sqrt();
         let large = (0.5 * (re.abs() + norm)).sqrt();
         let is_zero = large == 0.0;
@@ -395,21 +401,13 @@ impl Function for Expm1 {
     }
 }
 
-/// The sum of two numbers and what its rounding drops (Knuth).
-#[inline(always)]
-fn two_sum(a: f64, b: f64) -> Pair {
-    let sum = a + b;
-    let of_b = sum - a;
-    [sum, (a - (sum - of_b)) + (b - of_b)]
-}
-
 /// Half the logarithm of `one + twice + re² + im²`, a sum that is formed with what its roundings drop: it may be almost 1.
 #[inline(always)]
 fn logarithm_of(one: f64, twice: f64, re: f64, im: f64) -> f64 {
     let (p, q) = (re * re, im * im);
-    let [first, first_low] = two_sum(twice, p);
-    let [square, square_low] = two_sum(first, q);
-    let [sum, sum_low] = two_sum(one, square);
+    let (first, first_low) = complex::two_sum(twice, p);
+    let (square, square_low) = complex::two_sum(first, q);
+    let (sum, sum_low) = complex::two_sum(one, square);
     let low = sum_low + (square_low + first_low + (re.mul_add(re, -p) + im.mul_add(im, -q)));
     let (k, f) = sum.split();
     0.5 * f64::logarithm(k, f, low / sum)
@@ -419,7 +417,7 @@ pub(crate) struct Log;
 impl Function for Log {
     #[inline(always)]
     fn fast([re, im]: Pair) -> (Pair, bool) {
-        let size = if re.abs() >= im.abs() { re.abs() } else { im.abs() };
+        let size = size(re, im);
         let (angle, holds) = Atan2::fast(im, re);
         ([logarithm_of(0.0, 0.0, re, im), angle], holds & has_square(size))
     }
@@ -460,7 +458,7 @@ impl Function for Log1p {
         let more = 1.0 + re;
         let is_near = (re.abs() < 0.5) & (im.abs() < 0.5);
         let (one, twice, of_re) = if is_near { (1.0, 2.0 * re, re) } else { (0.0, 0.0, more) };
-        let size = if more.abs() >= im.abs() { more.abs() } else { im.abs() };
+        let size = size(more, im);
         let (angle, holds) = Atan2::fast(im, more);
         ([logarithm_of(one, twice, of_re, im), angle], holds & has_square(size))
     }

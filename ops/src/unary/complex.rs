@@ -110,7 +110,8 @@ fn square_plus(c: f64, x: f64, y: f64) -> f64 {
 }
 
 /// A sum and what its rounding drops (Knuth).
-fn two_sum(a: f64, b: f64) -> (f64, f64) {
+#[inline(always)]
+pub(crate) fn two_sum(a: f64, b: f64) -> (f64, f64) {
     let sum = a + b;
     let of_b = sum - a;
     (sum, (a - (sum - of_b)) + (b - of_b))

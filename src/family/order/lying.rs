@@ -77,15 +77,15 @@ impl Order {
     /// an array.
     pub(super) fn where_they_lie(&self, x: &Tensor) -> Result<Option<Tensor>> {
         let Some(s) = x.sparse() else { return Ok(None) };
-        let whole = Dim::whole(self.axis, s.shape[self.axis]);
-        let is_last = s.pattern.value_dims().is_empty() && s.pattern.level_dims().last() == Some(&whole);
-        let Some(ends) = (is_last && self.limit >= whole.size).then(|| last_runs(&s.pattern)).flatten() else {
-            return Ok(None);
-        };
         let fill = match &s.fill {
             Fill::Array(_) => return Ok(None),
             Fill::Undefined => None,
             Fill::Scalar(fill) => Some(fill),
+        };
+        let whole = Dim::whole(self.axis, s.shape[self.axis]);
+        let is_last = s.pattern.value_dims().is_empty() && s.pattern.level_dims().last() == Some(&whole);
+        let Some(ends) = (is_last && self.limit >= whole.size).then(|| last_runs(&s.pattern)).flatten() else {
+            return Ok(None);
         };
         ordered(s.dtype())?;
         let Some((last, above)) = s.pattern.levels.split_last() else { return Ok(None) };

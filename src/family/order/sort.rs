@@ -445,7 +445,7 @@ impl Order {
     }
 
     /// Makes ranks of keys, and keys of ranks.
-    pub(super) fn reverse(&self, keys: &mut [u64]) {
+    fn reverse(&self, keys: &mut [u64]) {
         if self.descending {
             keys.iter_mut().for_each(|key| *key = !*key);
         }
