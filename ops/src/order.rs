@@ -7,7 +7,7 @@ use half::{bf16, f16};
 
 use crate::dtype::{DType, Element};
 use crate::groups::Store;
-use crate::simd::{Loop, vectorised};
+use crate::simd::{Half, Loop, vectorised};
 
 /// The key of NaN. No number has it, but the greatest `uint64` does: see [`has_nan`].
 pub const NAN: u64 = u64::MAX;
@@ -53,8 +53,8 @@ ordered! {
     u16: |v| v.into(), |k| k as u16;
     u32: |v| v.into(), |k| k as u32;
     u64: |v| v, |k| k;
-    f16: |v| of_float(v.to_f64()), |k| f16::from_f64(to_float(k));
-    bf16: |v| of_float(v.to_f64()), |k| bf16::from_f64(to_float(k));
+    f16: |v| of_float(v.widened().into()), |k| f16::rounded(to_float(k) as f32);
+    bf16: |v| of_float(v.widened().into()), |k| bf16::rounded(to_float(k) as f32);
     f32: |v| of_float(v.into()), |k| to_float(k) as f32;
     f64: |v| of_float(v), |k| to_float(k);
 }
@@ -144,6 +144,8 @@ pub fn keys(dtype: DType, values: &[u8], out: &mut [u64]) {
         // Others need few instructions, which every CPU has as vectors.
         DType::F64 => vectorised(Keys { values: <f64 as Element>::from_bytes(values), out }),
         DType::F32 => vectorised(Keys { values: <f32 as Element>::from_bytes(values), out }),
+        DType::F16 => vectorised(Keys { values: <f16 as Element>::from_bytes(values), out }),
+        DType::BF16 => vectorised(Keys { values: <bf16 as Element>::from_bytes(values), out }),
         _ => real!(dtype, run(values, out)),
     }
 }
@@ -332,12 +334,12 @@ struct Elements<'a, R> {
     out: &'a mut [R],
 }
 
-impl Loop for Elements<'_, f64> {
+impl<T: Ordered> Loop for Elements<'_, T> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
         for (o, &k) in self.out.iter_mut().zip(self.keys) {
-            *o = to_float(k);
+            *o = T::of_key(k);
         }
     }
 }
@@ -351,6 +353,9 @@ pub fn values(dtype: DType, keys: &[u64], out: &mut [u8]) {
     }
     match dtype {
         DType::F64 => vectorised(Elements { keys, out: bytemuck::cast_slice_mut::<u8, f64>(out) }),
+        DType::F32 => vectorised(Elements { keys, out: bytemuck::cast_slice_mut::<u8, f32>(out) }),
+        DType::F16 => vectorised(Elements { keys, out: bytemuck::cast_slice_mut::<u8, f16>(out) }),
+        DType::BF16 => vectorised(Elements { keys, out: bytemuck::cast_slice_mut::<u8, bf16>(out) }),
         _ => real!(dtype, run(keys, out)),
     }
 }

@@ -19,7 +19,6 @@ use crate::dtype::DType;
 use crate::groups::{binary_line, group, pick};
 use crate::registry::{Annihilator, BinaryKernel, Domain, Side, Typing, typing};
 use crate::simd;
-use crate::unary::special::{self, Precise};
 
 /// An annihilator on both sides that holds for every other operand.
 const fn exact(element: i8) -> Annihilator {
@@ -263,7 +262,7 @@ binary_table! { $
     Hypot {
         name: hypot, symbol: None, domain: Any, typing: inexact_real, commutative: true, annihilators: [],
         derivatives: ([Div a y], [Div b y]),
-        kernels: { float => |a, b| a.precisely2(b, special::hypot) }
+        kernels: { f32: simd::hypot_f32, f64: simd::hypot_f64 }
     }
     /// The magnitude of `a` with the sign of `b`.
     Copysign {

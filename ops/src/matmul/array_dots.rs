@@ -12,12 +12,14 @@ use crate::simd::{self, Loop};
 pub trait Term: Element + Default {
     /// What terms are added as: floats in `f64`, integers in their own width, where they wrap.
     type Sum: Copy + Default + Send;
+    /// Whether sums are the same in any order. Of loops that say nothing of lanes compilers make vectors then.
+    const IS_EXACT: bool = false;
     /// `sum + self · other`.
     fn plus(self, other: Self, sum: Self::Sum) -> Self::Sum;
     /// The sum of two sums.
     fn both(a: Self::Sum, b: Self::Sum) -> Self::Sum;
-    /// A sum as an element, rounded once.
-    fn rounded(sum: Self::Sum) -> Self;
+    /// A sum as an element, rounded once: that of products with the conjugates of the elements on the left, if these are meant.
+    fn rounded(sum: Self::Sum, conjugates: bool) -> Self;
     /// Adds products to the sums of their lanes.
     #[inline(always)]
     fn add_lanes(a: &[[Self; LANES]], b: &[[Self; LANES]], lanes: &mut [Self::Sum; LANES]) {
@@ -38,6 +40,7 @@ macro_rules! integers {
     ($($ty:ty),+) => {$(
         impl Term for $ty {
             type Sum = $ty;
+            const IS_EXACT: bool = true;
             #[inline(always)]
             fn plus(self, other: $ty, sum: $ty) -> $ty {
                 sum.wrapping_add(self.wrapping_mul(other))
@@ -47,7 +50,7 @@ macro_rules! integers {
                 a.wrapping_add(b)
             }
             #[inline(always)]
-            fn rounded(sum: $ty) -> $ty {
+            fn rounded(sum: $ty, _: bool) -> $ty {
                 sum
             }
         }
@@ -56,27 +59,27 @@ macro_rules! integers {
 integers!(i8, i16, i32, i64, u8, u16, u32, u64);
 
 macro_rules! floats {
-    ($($ty:ty as $sum:ty: $wide:expr, $narrow:expr $(, $add_lanes:item)?;)+) => {$(
+    ($($ty:ty $(: $add_lanes:item)?;)+) => {$(
         impl Term for $ty {
-            type Sum = $sum;
+            type Sum = f64;
             #[inline(always)]
-            fn plus(self, other: $ty, sum: $sum) -> $sum {
-                sum + $wide(self) * $wide(other)
+            fn plus(self, other: $ty, sum: f64) -> f64 {
+                sum + f64::from(self) * f64::from(other)
             }
             #[inline(always)]
-            fn both(a: $sum, b: $sum) -> $sum {
+            fn both(a: f64, b: f64) -> f64 {
                 a + b
             }
             #[inline(always)]
-            fn rounded(sum: $sum) -> $ty {
-                $narrow(sum)
+            fn rounded(sum: f64, _: bool) -> $ty {
+                sum as $ty
             }
             $($add_lanes)?
         }
     )+};
 }
 floats! {
-    f32 as f64: f64::from, |sum| sum as f32,
+    f32:
         /// In `f32` for some terms, whose sum is then added in `f64`: to widen each would take as long as all else.
         #[inline(always)]
         fn add_lanes(a: &[[f32; LANES]], b: &[[f32; LANES]], lanes: &mut [f64; LANES]) {
@@ -102,10 +105,66 @@ floats! {
                 add_products(a, b, lanes);
             }
         };
-    f64 as f64: |x| x, |sum| sum;
-    c64 as c128: |x: c64| c128::new(x.re.into(), x.im.into()), |sum: c128| c64::new(sum.re as f32, sum.im as f32);
-    c128 as c128: |x| x, |sum| sum;
+    f64;
 }
+
+/// Sums of the products of the parts of complex numbers: what both their product and that with a conjugate are made of.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct OfParts {
+    /// Of real parts, and of imaginary ones.
+    alike: [f64; 2],
+    /// Of real parts with imaginary ones, and of imaginary parts with real ones.
+    crossed: [f64; 2],
+}
+
+macro_rules! complex {
+    ($($ty:ty: $part:ty),+) => {$(
+        impl Term for $ty {
+            type Sum = OfParts;
+            #[inline(always)]
+            fn plus(self, other: $ty, OfParts { alike, crossed }: OfParts) -> OfParts {
+                let (a, b) = ([self.re, self.im].map(f64::from), [other.re, other.im].map(f64::from));
+                OfParts {
+                    alike: [alike[0] + a[0] * b[0], alike[1] + a[1] * b[1]],
+                    crossed: [crossed[0] + a[0] * b[1], crossed[1] + a[1] * b[0]],
+                }
+            }
+            #[inline(always)]
+            fn both(a: OfParts, b: OfParts) -> OfParts {
+                OfParts {
+                    alike: [a.alike[0] + b.alike[0], a.alike[1] + b.alike[1]],
+                    crossed: [a.crossed[0] + b.crossed[0], a.crossed[1] + b.crossed[1]],
+                }
+            }
+            #[inline(always)]
+            fn rounded(OfParts { alike, crossed }: OfParts, conjugates: bool) -> $ty {
+                let (re, im) = match conjugates {
+                    false => (alike[0] - alike[1], crossed[0] + crossed[1]),
+                    true => (alike[0] + alike[1], crossed[0] - crossed[1]),
+                };
+                <$ty>::new(re as $part, im as $part)
+            }
+            /// Parts as they lie, beside those of the other operand and beside these turned.
+            #[inline(always)]
+            fn add_lanes(a: &[[$ty; LANES]], b: &[[$ty; LANES]], lanes: &mut [OfParts; LANES]) {
+                let (mut alike, mut crossed) = ([[0.0; 2]; LANES], [[0.0; 2]; LANES]);
+                for (a, b) in a.iter().zip(b) {
+                    for i in 0..LANES {
+                        let (a, b) = ([a[i].re, a[i].im].map(f64::from), [b[i].re, b[i].im].map(f64::from));
+                        for part in 0..2 {
+                            alike[i][part] += a[part] * b[part];
+                            crossed[i][part] += a[part] * b[1 - part];
+                        }
+                    }
+                }
+                for i in 0..LANES {
+                    lanes[i] = Self::both(lanes[i], OfParts { alike: alike[i], crossed: crossed[i] });
+                }
+            }
+        }
+    )+};
+}
+complex!(c64: f32, c128: f64);
 
 /// Terms of a block, and lanes that they are added in.
 const BLOCK: usize = 512;
@@ -119,10 +178,30 @@ const COLUMNS: usize = 512;
 /// Rows that are added at once.
 const AT_ONCE: usize = 4;
 
-/// `out[i] = Σ a[rows.start + i, c] · b[rows.start + i, c]`, over `k` elements of each row.
-pub fn of_rows<T: Term>(a: Rows<'_, T>, b: Rows<'_, T>, rows: Range<usize>, k: usize, out: &mut [T]) {
+/// `out[i] = Σ a[rows.start + i, c] · b[rows.start + i, c]`, over `k` elements of each row; those of `a` conjugated, if `conjugates`.
+pub fn of_rows<T: Term>(a: Rows<'_, T>, b: Rows<'_, T>, rows: Range<usize>, k: usize, conjugates: bool, out: &mut [T]) {
     debug_assert_eq!(rows.len(), out.len());
-    simd::vectorised(OfRows { a, b, rows, k, out });
+    simd::vectorised(OfRows { a, b, rows, k, conjugates, out });
+}
+
+/// `Σ a[c] · b[c]`, over a part of two rows.
+pub fn of_part<T: Term>(a: &[T], b: &[T]) -> T::Sum {
+    debug_assert_eq!(a.len(), b.len());
+    simd::vectorised(OfPart { a, b })
+}
+
+struct OfPart<'a, T> {
+    a: &'a [T],
+    b: &'a [T],
+}
+
+impl<T: Term> Loop for OfPart<'_, T> {
+    type Output = T::Sum;
+
+    #[inline(always)]
+    fn run(self) -> T::Sum {
+        of_row(self.a, self.b)
+    }
 }
 
 struct OfRows<'a, T> {
@@ -130,6 +209,7 @@ struct OfRows<'a, T> {
     b: Rows<'a, T>,
     rows: Range<usize>,
     k: usize,
+    conjugates: bool,
     out: &'a mut [T],
 }
 
@@ -138,34 +218,34 @@ impl<T: Term> Loop for OfRows<'_, T> {
 
     #[inline(always)]
     fn run(self) {
-        let OfRows { a, b, rows, k, out } = self;
+        let OfRows { a, b, rows, k, conjugates, out } = self;
         if let (1..=NARROW, Some(a), Some(b)) = (k, a.together(rows.clone(), k), b.together(rows.clone(), k)) {
             return match k {
-                1 => narrow::<T, 1>(a, b, out),
-                2 => narrow::<T, 2>(a, b, out),
-                3 => narrow::<T, 3>(a, b, out),
-                4 => narrow::<T, 4>(a, b, out),
-                5 => narrow::<T, 5>(a, b, out),
-                6 => narrow::<T, 6>(a, b, out),
-                7 => narrow::<T, 7>(a, b, out),
-                _ => narrow::<T, NARROW>(a, b, out),
+                1 => narrow::<T, 1>(a, b, conjugates, out),
+                2 => narrow::<T, 2>(a, b, conjugates, out),
+                3 => narrow::<T, 3>(a, b, conjugates, out),
+                4 => narrow::<T, 4>(a, b, conjugates, out),
+                5 => narrow::<T, 5>(a, b, conjugates, out),
+                6 => narrow::<T, 6>(a, b, conjugates, out),
+                7 => narrow::<T, 7>(a, b, conjugates, out),
+                _ => narrow::<T, NARROW>(a, b, conjugates, out),
             };
         }
         for (out, r) in out.iter_mut().zip(rows) {
             let (a, b) = (a.part(r, 0..k), b.part(r, 0..k));
-            *out = T::rounded(if k < LANES { in_turn(a, b) } else { of_row(a, b) });
+            *out = T::rounded(if k < LANES { in_turn(a, b) } else { of_row(a, b) }, conjugates);
         }
     }
 }
 
 #[inline(always)]
-fn narrow<T: Term, const N: usize>(a: &[T], b: &[T], out: &mut [T]) {
+fn narrow<T: Term, const N: usize>(a: &[T], b: &[T], conjugates: bool, out: &mut [T]) {
     for ((out, a), b) in out.iter_mut().zip(a.as_chunks::<N>().0).zip(b.as_chunks::<N>().0) {
         let mut sum = T::Sum::default();
         for c in 0..N {
             sum = a[c].plus(b[c], sum);
         }
-        *out = T::rounded(sum);
+        *out = T::rounded(sum, conjugates);
     }
 }
 
@@ -180,6 +260,9 @@ fn in_turn<T: Term>(a: &[T], b: &[T]) -> T::Sum {
 
 #[inline(always)]
 fn of_row<T: Term>(a: &[T], b: &[T]) -> T::Sum {
+    if const { T::IS_EXACT } {
+        return in_turn(a, b);
+    }
     let mut total = T::Sum::default();
     for (a, b) in a.chunks(BLOCK).zip(b.chunks(BLOCK)) {
         let ((a, a_last), (b, b_last)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
@@ -195,6 +278,7 @@ fn of_row<T: Term>(a: &[T], b: &[T]) -> T::Sum {
         if !a.is_empty() {
             let mut lanes = [T::Sum::default(); LANES];
             T::add_lanes(a, b, &mut lanes);
+            simd::lie_together(&mut lanes);
             let mut n = LANES / 2;
             while n > 0 {
                 for i in 0..n {
@@ -340,13 +424,13 @@ mod tests {
                     set_level(Some(level));
                     for rows in [0..m, m / 3..m] {
                         let mut out = vec![of(1); rows.len()];
-                        of_rows(a, b, rows.clone(), n, &mut out);
+                        of_rows(a, b, rows.clone(), n, false, &mut out);
                         let wanted: Vec<T> = rows.clone().map(|r| of((0..n).map(|c| term(r, c)).sum())).collect();
                         assert_eq!(out, wanted, "rows of {m} {n} {step} {rows:?}");
                         for first in [0, n / 3] {
                             let mut sums = vec![T::Sum::default(); n - first];
                             of_columns(a, b, rows.clone(), first..n, &mut sums);
-                            let out: Vec<T> = sums.into_iter().map(T::rounded).collect();
+                            let out: Vec<T> = sums.into_iter().map(|sum| T::rounded(sum, false)).collect();
                             let wanted: Vec<T> =
                                 (first..n).map(|c| of(rows.clone().map(|r| term(r, c)).sum())).collect();
                             assert_eq!(out, wanted, "columns of {m} {n} {step} {rows:?} {first}");
@@ -377,7 +461,7 @@ mod tests {
         let dot = |x: &[f32], y: &[f32]| {
             let (a, b) = (Rows { elements: x, at: 0, step: 0 }, Rows { elements: y, at: 0, step: 0 });
             let mut out = [0.0];
-            of_rows(a, b, 0..1, x.len(), &mut out);
+            of_rows(a, b, 0..1, x.len(), false, &mut out);
             out[0]
         };
         let (ones, tenths) = (vec![1.0f32; N], vec![0.1f32; N]);

@@ -14,12 +14,11 @@ use super::vector::RUN;
 pub(super) const LANES: usize = 16;
 
 /// A float of which a CPU can gather eight.
-pub(super) trait Lanes: Term + Default + Add<Output = Self> + Mul<Output = Self> {
+pub(super) trait Lanes: Term<Acc = f64> + Default + Add<Output = Self> + Mul<Output = Self> {
     /// Terms of a row that are summed in this type; sums of so many are added in `f64`.
     const PIECE: usize;
 
     fn wide(self) -> f64;
-    fn round(sum: f64) -> Self;
 
     /// Eight lanes in registers of 256 bits.
     #[cfg(target_arch = "x86_64")]
@@ -116,10 +115,6 @@ impl Lanes for f64 {
     #[inline(always)]
     fn wide(self) -> f64 {
         self
-    }
-    #[inline(always)]
-    fn round(sum: f64) -> f64 {
-        sum
     }
 
     #[cfg(target_arch = "x86_64")]
@@ -264,10 +259,6 @@ impl Lanes for f32 {
     #[inline(always)]
     fn wide(self) -> f64 {
         f64::from(self)
-    }
-    #[inline(always)]
-    fn round(sum: f64) -> f32 {
-        sum as f32
     }
 
     #[cfg(target_arch = "x86_64")]

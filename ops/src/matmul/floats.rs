@@ -7,7 +7,7 @@ use super::dots::Dots;
 use super::kernels::Loops;
 use super::vector;
 use super::{ColumnsPanel, Finish, Grid, Kernels, Listed, Operand, OuterSums, Product, Rows, Run, SparseRows, Wanted};
-use super::{columns, outer, sampled, sparse};
+use super::{columns, outer, sampled};
 use crate::structure::IndexSlice;
 
 /// As [`Loops`], with vector code for most of what has 32-bit indices.
@@ -40,7 +40,7 @@ impl<T: Block + Dots> Kernels for Floats<T> {
     }
 
     fn sparse_rows(&self) -> Option<SparseRows> {
-        Some(sparse::rows::<T>)
+        self.0.sparse_rows()
     }
 
     fn outer_sums(&self) -> Option<OuterSums> {

@@ -8,7 +8,7 @@ use std::ops::Range;
 use super::kernels::{self, Loops};
 use super::term::Term;
 use super::{Finish, Grid, Kernels, Listed, Operand, Product, Rows, Run, Wanted};
-use crate::simd::{Loop, narrowly_vectorised_above, vectorised_above};
+use crate::simd::{Loop, narrowly_vectorised_above};
 use crate::structure::IndexSlice;
 
 /// As [`Loops`], over 32-bit indices for the level in use.
@@ -17,10 +17,7 @@ pub(super) struct Fused<T>(pub(super) Loops<T>);
 
 impl<T: Term> Kernels for Fused<T> {
     fn sparse_dense(&self, left: Rows<'_>, rows: Range<usize>, right: Grid<'_>, n: usize, acc: &mut [u8]) {
-        let work = SparseDense::<T>(left, rows, right, n, acc, PhantomData);
-        if let Err(SparseDense(left, rows, right, n, acc, _)) = narrow(left, work, vectorised_above) {
-            self.0.sparse_dense(left, rows, right, n, acc);
-        }
+        self.0.sparse_dense(left, rows, right, n, acc);
     }
 
     fn sparse_sparse(
@@ -86,17 +83,6 @@ fn narrow<L: Loop>(rows: Rows<'_>, work: L, run: impl FnOnce(L) -> Result<L::Out
     match rows.pointers {
         IndexSlice::U32(_) => run(work),
         IndexSlice::U64(_) => Err(work),
-    }
-}
-
-struct SparseDense<'a, T>(Rows<'a>, Range<usize>, Grid<'a>, usize, &'a mut [u8], PhantomData<T>);
-
-impl<T: Term> Loop for SparseDense<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        kernels::sparse_dense::<T, u32>(self.0, self.1, self.2, self.3, self.4);
     }
 }
 

@@ -5,9 +5,11 @@ use std::ops::Range;
 
 use super::allowed::Allowed;
 use super::any_columns::{self, AddColumns};
+use super::sparse;
+
 use super::term::Term;
 use super::typed::{Typed, slice, slice_mut};
-use super::{Finish, Grid, Kernels, Listed, Operand, Product, Rows, Run, Wanted, WantedRow};
+use super::{Finish, Grid, Kernels, Listed, Operand, Product, Rows, Run, SparseRows, Wanted, WantedRow};
 use crate::simd::{Loop, prefetch_far, rows_all_over, vectorised};
 use crate::structure::{Index, IndexSlice};
 
@@ -18,7 +20,7 @@ pub(super) struct Loops<T>(pub(super) PhantomData<T>);
 impl<T: Term> Kernels for Loops<T> {
     fn sparse_dense(&self, left: Rows<'_>, rows: Range<usize>, right: Grid<'_>, n: usize, acc: &mut [u8]) {
         match left.pointers {
-            IndexSlice::U32(_) => sparse_dense::<T, u32>(left, rows, right, n, acc),
+            IndexSlice::U32(_) => vectorised(SparseDense::<T>(left, rows, right, n, acc, PhantomData)),
             IndexSlice::U64(_) => sparse_dense::<T, u64>(left, rows, right, n, acc),
         }
     }
@@ -57,6 +59,10 @@ impl<T: Term> Kernels for Loops<T> {
         Some(any_columns::add::<T>)
     }
 
+    fn sparse_rows(&self) -> Option<SparseRows> {
+        Some(sparse::rows::<T>)
+    }
+
     fn outer(&self, left: Grid<'_>, right: Grid<'_>, n: usize, acc: &mut [u8]) {
         outer::<T>(left, right, n, acc);
     }
@@ -84,6 +90,17 @@ impl<T: Term> Kernels for Loops<T> {
     }
 }
 
+struct SparseDense<'a, T>(Rows<'a>, Range<usize>, Grid<'a>, usize, &'a mut [u8], PhantomData<T>);
+
+impl<T: Term> Loop for SparseDense<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        sparse_dense::<T, u32>(self.0, self.1, self.2, self.3, self.4);
+    }
+}
+
 /// Columns that are accumulated in registers at a time.
 const WIDE: usize = 16;
 
@@ -93,14 +110,8 @@ const TOGETHER: usize = 4;
 /// Elements whose rows of the dense matrix are asked for ahead.
 const ROWS_AHEAD: usize = 32;
 
-#[inline(always)] // into the loops of `fused` too
-pub(super) fn sparse_dense<T: Term, I: Index>(
-    left: Rows<'_>,
-    rows: Range<usize>,
-    right: Grid<'_>,
-    n: usize,
-    acc: &mut [u8],
-) {
+#[inline(always)]
+fn sparse_dense<T: Term, I: Index>(left: Rows<'_>, rows: Range<usize>, right: Grid<'_>, n: usize, acc: &mut [u8]) {
     let (left, b, acc) = (Typed::<T, I>::new(left), slice::<T>(right.values), slice_mut::<T::Acc>(acc));
     if n == 1 && right.row == 1 {
         // A vector: each row ends where the next begins.
@@ -144,6 +155,11 @@ pub(super) fn sparse_dense<T: Term, I: Index>(
         for out in few {
             block(entries, &b[j..], right.row, out);
             j += WIDE / 4;
+        }
+        let (two, rest) = rest.as_chunks_mut::<2>();
+        for out in two {
+            block(entries, &b[j..], right.row, out);
+            j += 2;
         }
         for out in rest {
             *out = T::add(*out, dot_strided(indices, values, &b[j..], right.row));

@@ -461,6 +461,7 @@ fn add_rows512<T: Lanes>(left: &Typed<'_, T, u32>, rows: Range<usize>, factors: 
 
 #[cfg(test)]
 mod tests {
+    use super::super::term::Term;
     use super::*;
     use crate::simd::{Level, set_level, set_slow_gathers};
 
@@ -508,7 +509,7 @@ mod tests {
             let (indices, values, b) = rows::<f32>(|e| f64::from(e.wrapping_mul(0x85eb_ca6b) as i32) / 1e7, n);
             let terms = indices.iter().zip(&values).map(|(&k, &x)| f64::from(x) * f64::from(b[k as usize]));
             let (exact, magnitudes) = terms.fold((0.0, 0.0), |(sum, all), term| (sum + term, all + term.abs()));
-            let off = (f64::from(<f32 as Lanes>::round(dot(&indices, &values, &b))) - exact).abs();
+            let off = (f64::from(<f32 as Term>::round(dot(&indices, &values, &b))) - exact).abs();
             let allowed = 2.0 * f64::from(n + 1).log2() * f64::from(f32::EPSILON) / 2.0 * magnitudes;
             assert!(off <= allowed, "{n}: {off}, where {allowed} is allowed");
         }

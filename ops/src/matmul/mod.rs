@@ -155,7 +155,7 @@ pub trait Kernels: Sync + std::fmt::Debug {
         None
     }
 
-    /// For floats: sparse rows times sparse rows of 32-bit indices, as elements of the terms' dtype.
+    /// Sparse rows times sparse rows of 32-bit indices, as elements of the terms' dtype.
     fn sparse_rows(&self) -> Option<SparseRows> {
         None
     }

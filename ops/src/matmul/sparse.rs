@@ -1,10 +1,10 @@
-//! Sparse rows times sparse rows, for floats: each row of the result is summed in a dense accumulator, whose columns are
+//! Sparse rows times sparse rows: each row of the result is summed in a dense accumulator, whose columns are
 //! remembered as bits and come out in order (Gustavson, "Two fast algorithms for sparse matrices", 1978).
 
 use std::ops::Range;
 
 use super::Rows;
-use super::eights::Lanes;
+use super::term::Term;
 use super::typed::{Typed, slice_mut};
 use crate::simd::prefetch;
 
@@ -15,7 +15,8 @@ const AHEAD: [usize; 2] = [16, 8];
 /// have any.
 #[derive(Debug, Default)]
 pub struct Accumulator {
-    sums: Vec<f64>,
+    /// Bytes that sums of any type can lie in.
+    sums: Vec<u128>,
     words: Vec<u64>,
     tops: Vec<u64>,
     /// Words that have any, in the order in which they got one.
@@ -31,10 +32,10 @@ const LOOK: usize = 16;
 const FEW: usize = 32;
 
 impl Accumulator {
-    /// For rows of `n` columns.
-    pub fn new(n: usize) -> Accumulator {
+    /// For rows of `n` columns, with sums of `size` bytes.
+    pub fn new(n: usize, size: usize) -> Accumulator {
         Accumulator {
-            sums: vec![0.0; n],
+            sums: vec![0; (n * size).div_ceil(size_of::<u128>())],
             words: vec![0; n.div_ceil(1 << 6)],
             tops: vec![0; n.div_ceil(1 << 12)],
             touched: vec![0; FEW],
@@ -42,14 +43,15 @@ impl Accumulator {
         }
     }
 
-    /// The same for rows of `n` columns; `None` if there is no room for so many.
-    pub fn of_columns(self, n: usize) -> Option<Accumulator> {
-        (n <= self.room()).then_some(Accumulator { columns: n, ..self })
+    /// The same for rows of `n` columns, with sums of `size` bytes; `None` if there is no room for so many.
+    pub fn of_columns(self, n: usize, size: usize) -> Option<Accumulator> {
+        let is_fit = n.div_ceil(1 << 6) <= self.words.len() && n * size <= self.room();
+        is_fit.then_some(Accumulator { columns: n, ..self })
     }
 
-    /// The columns that there is room for.
+    /// The bytes of sums that there is room for.
     pub fn room(&self) -> usize {
-        self.sums.len()
+        size_of_val(&self.sums[..])
     }
 }
 
@@ -72,7 +74,7 @@ pub struct Out<'a> {
 
 /// Asks for the rows on the right that elements on the left after the one at `e` meet.
 #[inline(always)]
-fn ask_ahead<T: Lanes>(right: &Typed<'_, T, u32>, first: usize, ahead: &[u32], e: usize) {
+fn ask_ahead<T: Term>(right: &Typed<'_, T, u32>, first: usize, ahead: &[u32], e: usize) {
     if let Some(&k) = ahead.get(e + AHEAD[0]) {
         prefetch::<u32, 1>(right.pointers, first + k as usize);
     }
@@ -85,7 +87,7 @@ fn ask_ahead<T: Lanes>(right: &Typed<'_, T, u32>, first: usize, ahead: &[u32], e
 
 /// Writes rows of the product of matrices with 32-bit indices, and says how many entries they have. Column `k` on the left
 /// meets row `first + k` on the right.
-pub(super) fn rows<T: Lanes>(
+pub(super) fn rows<T: Term>(
     left: Rows<'_>,
     rows: Range<usize>,
     right: Rows<'_>,
@@ -96,6 +98,7 @@ pub(super) fn rows<T: Lanes>(
     let (left, right) = (Typed::<T, u32>::new(left), Typed::<T, u32>::new(right));
     let (columns, values) = (out.columns, slice_mut::<T>(out.values));
     let Accumulator { sums, words, tops, touched, columns: width } = acc;
+    let sums = slice_mut::<T::Acc>(bytemuck::cast_slice_mut(sums));
     let all = width.div_ceil(1 << 6);
     let end = left.start(rows.end);
     let mut len = 0;
@@ -111,8 +114,9 @@ pub(super) fn rows<T: Lanes>(
                 for (e, (&k, &x)) in ks[first_of_block..].iter().zip(&xs[first_of_block..]).enumerate() {
                     ask_ahead(&right, first, ahead, e);
                     let (js, ys) = right.row(first + k as usize);
-                    let x = x.wide();
-                    js.iter().zip(ys).for_each(|(&j, &y)| sums[j as usize] += x * y.wide());
+                    for (&j, &y) in js.iter().zip(ys) {
+                        sums[j as usize] = T::mul_add(sums[j as usize], x, y);
+                    }
                 }
                 break;
             }
@@ -121,14 +125,13 @@ pub(super) fn rows<T: Lanes>(
             for (e, (&k, &x)) in ks[block.clone()].iter().zip(&xs[block]).enumerate() {
                 ask_ahead(&right, first, ahead, e);
                 let (js, ys) = right.row(first + k as usize);
-                let x = x.wide();
                 if touched.len() < found + js.len() {
                     touched.resize(2 * (found + js.len()), 0);
                 }
                 let touched = &mut touched[..];
                 for (&j, &y) in js.iter().zip(ys) {
                     let j = j as usize;
-                    sums[j] += x * y.wide();
+                    sums[j] = T::mul_add(sums[j], x, y);
                     let word = &mut words[j >> 6];
                     touched[found] = (j >> 6) as u32;
                     found += usize::from(*word == 0);
@@ -154,7 +157,7 @@ pub(super) fn rows<T: Lanes>(
                     let j = word << 6 | bits.trailing_zeros() as usize;
                     bits &= bits - 1;
                     columns[len] = j as u32;
-                    values[len] = T::round(std::mem::take(&mut sums[j]));
+                    values[len] = T::round(std::mem::replace(&mut sums[j], T::ZERO));
                     len += 1;
                 }
             }

@@ -37,6 +37,8 @@ pub(super) trait Term: Pod + Sync + std::fmt::Debug {
     fn times(x: Self, y: Self, k: usize) -> Self::Acc;
     /// The product of two accumulators.
     fn product(a: Self::Acc, b: Self::Acc) -> Self::Acc;
+    /// The term that is nearest to a sum.
+    fn round(sum: Self::Acc) -> Self;
 }
 
 /// A bool as a byte, 0 or 1.
@@ -61,6 +63,10 @@ impl Term for Truth {
     fn product(a: u8, b: u8) -> u8 {
         a & b
     }
+    #[inline(always)]
+    fn round(sum: u8) -> Truth {
+        Truth(sum)
+    }
 }
 
 macro_rules! integer {
@@ -82,6 +88,10 @@ macro_rules! integer {
             #[inline(always)]
             fn product(a: $ty, b: $ty) -> $ty {
                 a.wrapping_mul(b)
+            }
+            #[inline(always)]
+            fn round(sum: $ty) -> $ty {
+                sum
             }
         }
     )*};
@@ -108,13 +118,17 @@ macro_rules! real {
             fn product(a: f64, b: f64) -> f64 {
                 a * b
             }
+            #[inline(always)]
+            fn round(sum: f64) -> $ty {
+                sum as $ty
+            }
         }
     )*};
 }
 real!(f32, f64);
 
 macro_rules! complex {
-    ($($ty:ty),*) => {$(
+    ($($ty:ty: $part:ty, $add_rows:item)*) => {$(
         impl Term for $ty {
             type Acc = c128;
             const ZERO: c128 = c128::new(0.0, 0.0);
@@ -127,6 +141,7 @@ macro_rules! complex {
             fn add(a: c128, b: c128) -> c128 {
                 a + b
             }
+            $add_rows
             /// Both parts by the same operations, for the sake of vectors.
             #[inline(always)]
             fn add_row<const N: usize>(sums: &mut [c128; N], x: $ty, row: &[$ty; N]) {
@@ -148,10 +163,47 @@ macro_rules! complex {
             fn product(a: c128, b: c128) -> c128 {
                 c128::new(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re)
             }
+            #[inline(always)]
+            fn round(sum: c128) -> $ty {
+                <$ty>::new(sum.re as $part, sum.im as $part)
+            }
         }
     )*};
 }
-complex!(c64, c128);
+complex! {
+    c64: f32,
+    /// What a factor's real part comes to in sums of their own, and what its imaginary one does: no part of an element is turned. Products of
+    /// `f32` are exact in `f64`, and no sum of them is too large for it.
+    #[inline(always)]
+    fn add_rows<'a, const N: usize>(factors_and_rows: impl Iterator<Item = (c64, &'a [c64])>, sums: &mut [c128; N]) {
+        let (mut own, mut turned) = ([[0.0f64; 2]; N], [[0.0f64; 2]; N]);
+        for (x, row) in factors_and_rows {
+            let Some(row) = row.first_chunk::<N>() else { continue };
+            let (re, im) = (f64::from(x.re), f64::from(x.im));
+            let parts: &[f32] = bytemuck::cast_slice(row);
+            let (own, turned) = (own.as_flattened_mut(), turned.as_flattened_mut());
+            for ((own, turned), &y) in own.iter_mut().zip(turned).zip(parts) {
+                let y = f64::from(y);
+                *own += re * y;
+                *turned += im * y;
+            }
+        }
+        for i in 0..N {
+            sums[i].re += own[i][0] - turned[i][1];
+            sums[i].im += own[i][1] + turned[i][0];
+        }
+    }
+    c128: f64,
+    #[inline(always)]
+    fn add_rows<'a, const N: usize>(factors_and_rows: impl Iterator<Item = (c128, &'a [c128])>, sums: &mut [c128; N]) {
+        let mut acc = *sums;
+        for (x, row) in factors_and_rows {
+            let Some(row) = row.first_chunk() else { continue };
+            c128::add_row(&mut acc, x, row);
+        }
+        *sums = acc;
+    }
+}
 
 impl Term for Exact {
     type Acc = Double;
@@ -188,6 +240,10 @@ impl Term for Exact {
     fn product(a: Double, b: Double) -> Double {
         a.mul(b)
     }
+    #[inline(always)]
+    fn round(sum: Double) -> Exact {
+        Exact(sum.round())
+    }
 }
 
 impl Term for ComplexExact {
@@ -208,5 +264,9 @@ impl Term for ComplexExact {
     #[inline(always)]
     fn product(a: ComplexDouble, b: ComplexDouble) -> ComplexDouble {
         a.mul(b)
+    }
+    #[inline(always)]
+    fn round(sum: ComplexDouble) -> ComplexExact {
+        ComplexExact { re: Exact(sum.re.round()), im: Exact(sum.im.round()) }
     }
 }

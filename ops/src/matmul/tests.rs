@@ -367,7 +367,7 @@ fn sparse_rows_agree_with_gustavson() {
     let finish = |acc: &[u8], out: &mut [u8]| Carrier::Float.finish(acc, DType::F64, out);
     let want = kernels.gustavson(left, &[Run { left: 0..200, right: 0, init: None, mask: None }], right, n, &finish, 8);
     let Some(kernel) = kernels.sparse_rows() else { panic!("floats have one") };
-    let mut acc = Accumulator::new(n);
+    let mut acc = Accumulator::new(n, size_of::<f64>());
     for _ in 0..2 {
         let (mut counts, mut columns, mut values) = (vec![7u32; 200], vec![7u32; 400_000], vec![7.0f64; 400_000]);
         let out = Out { counts: &mut counts, columns: &mut columns, values: bytemuck::cast_slice_mut(&mut values) };

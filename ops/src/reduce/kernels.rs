@@ -119,21 +119,26 @@ fn fold_block<M: Fold<E>, E: Element>(values: &[E]) -> M::Acc {
         type Output = M::Acc;
         #[inline(always)]
         fn run(self) -> M::Acc {
-            if let Some(done) = M::shortly(self.0) {
-                return done;
-            }
-            // `const`, so that only one of them is compiled.
-            if const { M::EXACT } {
-                in_turn::<M, E>(self.0)
-            } else if const { size_of::<M::Acc>() <= 8 } {
-                // Four vectors at best: a step waits for the one before it in the same lane.
-                fold_lanes::<M, E, 32>(self.0)
-            } else {
-                fold_lanes::<M, E, 8>(self.0)
-            }
+            block::<M, E>(self.0)
         }
     }
     at_level::<M, _>(Block(values, PhantomData::<M>))
+}
+
+#[inline(always)]
+fn block<M: Fold<E>, E: Element>(values: &[E]) -> M::Acc {
+    if let Some(done) = M::shortly(values) {
+        return done;
+    }
+    // `const`, so that only one of them is compiled.
+    if const { M::EXACT } {
+        in_turn::<M, E>(values)
+    } else if const { size_of::<M::Acc>() <= 8 } {
+        // Four vectors at best: a step waits for the one before it in the same lane.
+        fold_lanes::<M, E, 32, 8>(values)
+    } else {
+        fold_lanes::<M, E, 8, 2>(values)
+    }
 }
 
 /// Runs a loop at the level in use, or at the baseline where it gains nothing.
@@ -160,9 +165,10 @@ fn in_turn<M: Fold<E>, E: Element>(values: &[E]) -> M::Acc {
     acc
 }
 
-/// Independent accumulators, for the vector unit, combined as a tree.
+/// Independent accumulators, for the vector unit, combined as a tree. What is left goes by in the first `FEW` of them, known when this
+/// is compiled, and the last of it apart: lanes that are chosen by a number would have to lie in memory.
 #[inline(always)]
-fn fold_lanes<M: Fold<E>, E: Element, const N: usize>(values: &[E]) -> M::Acc {
+fn fold_lanes<M: Fold<E>, E: Element, const N: usize, const FEW: usize>(values: &[E]) -> M::Acc {
     let mut lanes = [M::IDENTITY; N];
     let (chunks, rest) = values.as_chunks::<N>();
     for chunk in chunks {
@@ -170,10 +176,18 @@ fn fold_lanes<M: Fold<E>, E: Element, const N: usize>(values: &[E]) -> M::Acc {
             lanes[i] = M::combine(lanes[i], M::lift(chunk[i]));
         }
     }
-    for (lane, &value) in lanes.iter_mut().zip(rest) {
-        *lane = M::combine(*lane, M::lift(value));
+    let (chunks, rest) = rest.as_chunks::<FEW>();
+    for chunk in chunks {
+        for i in 0..FEW {
+            lanes[i] = M::combine(lanes[i], M::lift(chunk[i]));
+        }
     }
-    tree::<M, N>(lanes)
+    simd::lie_together(&mut lanes);
+    let mut last = M::IDENTITY;
+    for &value in rest {
+        last = M::combine(last, M::lift(value));
+    }
+    M::combine(tree::<M, N>(lanes), last)
 }
 
 #[inline(always)]
@@ -283,7 +297,9 @@ fn segments<M: Fold<E>, E: Element>(values: &[E], offsets: &[usize], acc: &mut [
         return at_level::<M, _>(Even::<M, E>(values, n, M::Acc::from_bytes_mut(acc)));
     }
     #[cfg(target_arch = "x86_64")]
-    if let Some(lanes) = M::LANES {
+    if let Some(lanes) = M::LANES
+        && !(const { M::WIDE } && offsets.windows(2).all(|ends| ends[1] - ends[0] > SHORT))
+    {
         fn long<M: Fold<E>, E: Element, A: Element + Default>(values: &[E]) -> A {
             A::from_bytes(bytemuck::bytes_of(&fold::<M, E>(values).store())).first().copied().unwrap_or_default()
         }

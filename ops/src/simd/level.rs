@@ -211,6 +211,13 @@ fn avx2<L: Loop>(work: L) -> L::Output {
     work.run()
 }
 
+/// Has the lanes of a sum lie in memory before they are added to each other. Else compilers see how they are, two by two in the end, and make
+/// vectors of two of them in the loop before.
+#[inline(always)]
+pub(crate) fn lie_together<T>(lanes: &mut T) {
+    std::hint::black_box(lanes);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -30,13 +30,13 @@ pub(crate) use ahead::{
 pub(crate) use halves::Half;
 pub use level::{Level, gathers_are_slow, level, set_level, set_slow_gathers};
 pub(crate) use level::{
-    Loop, run as vectorised, run_above as vectorised_above, run_narrow as narrowly_vectorised,
+    Loop, lie_together, run as vectorised, run_above as vectorised_above, run_narrow as narrowly_vectorised,
     run_narrow_above as narrowly_vectorised_above,
 };
 pub(crate) use pairs::angle;
 pub use pairs::{
-    atan2_f32, atan2_f64, floor_divide_f32, floor_divide_f64, fmod_f32, fmod_f64, logaddexp_f32, logaddexp_f64,
-    pow_f32, pow_f64, remainder_f32, remainder_f64, xlogy_f32, xlogy_f64,
+    atan2_f32, atan2_f64, floor_divide_f32, floor_divide_f64, fmod_f32, fmod_f64, hypot_f32, hypot_f64, logaddexp_f32,
+    logaddexp_f64, pow_f32, pow_f64, remainder_f32, remainder_f64, xlogy_f32, xlogy_f64,
 };
 pub use past::copy_past_caches;
 

@@ -191,6 +191,19 @@ impl Function2 for Xlogy {
     }
 }
 
+struct Hypot;
+impl Function2 for Hypot {
+    #[inline(always)]
+    fn fast<R: Float>(x: R, y: R) -> (R, bool) {
+        (Hypot::exact(x, y), true)
+    }
+    /// All of it is arithmetic.
+    #[inline(always)]
+    fn exact<R: Float>(x: R, y: R) -> R {
+        R::of(special::hypot(x.wide(), y.wide()))
+    }
+}
+
 macro_rules! functions {
     ($($function:ident, $what:literal: $f32:ident $f64:ident;)+) => {$(
         #[doc = concat!("The ", $what, " of each of a block of `f32` and each of another.")]
@@ -207,6 +220,7 @@ macro_rules! functions {
 functions! {
     Pow, "power": pow_f32 pow_f64;
     Atan2, "angle of the point": atan2_f32 atan2_f64;
+    Hypot, "length of the hypotenuse": hypot_f32 hypot_f64;
     Logaddexp, "logarithm of the sum of the exponentials": logaddexp_f32 logaddexp_f64;
     Xlogy, "product with the logarithm": xlogy_f32 xlogy_f64;
     FloorDivide, "quotient rounded down": floor_divide_f32 floor_divide_f64;
@@ -223,8 +237,12 @@ mod tests {
 
     type Pair = (fn(&[u8], &[u8], &mut [u8]), fn(f64, f64) -> f64, u64);
 
-    const PAIRS: [Pair; 3] =
-        [(atan2_f64, f64::atan2, 2), (logaddexp_f64, special::logaddexp, 2), (xlogy_f64, special::xlogy, 2)];
+    const PAIRS: [Pair; 4] = [
+        (atan2_f64, f64::atan2, 2),
+        (logaddexp_f64, special::logaddexp, 2),
+        (xlogy_f64, special::xlogy, 2),
+        (hypot_f64, f64::hypot, 1),
+    ];
 
     fn run64(block: fn(&[u8], &[u8], &mut [u8]), x: &[f64], y: &[f64]) -> Vec<f64> {
         let mut out = vec![f64::NAN; x.len()];
@@ -277,6 +295,7 @@ mod tests {
                 (atan2_f32 as fn(&[u8], &[u8], &mut [u8]), f64::atan2 as fn(f64, f64) -> f64, 2.0),
                 (logaddexp_f32, special::logaddexp, 1.0),
                 (xlogy_f32, special::xlogy, 1.8),
+                (hypot_f32, f64::hypot, 0.51),
             ]
             .into_iter()
             .enumerate()
@@ -309,7 +328,7 @@ mod tests {
             x.extend((0..300).map(|_| random.within(scale)));
             y.extend((0..300).map(|_| random.within(scale)));
         }
-        let blocks = [pow_f64 as fn(&[u8], &[u8], &mut [u8]), atan2_f64, logaddexp_f64, xlogy_f64];
+        let blocks = [pow_f64 as fn(&[u8], &[u8], &mut [u8]), atan2_f64, logaddexp_f64, xlogy_f64, hypot_f64];
         for (i, block) in blocks.into_iter().enumerate() {
             for (other_x, other_y) in [(f64::NAN, 1.0), (0.0, 0.0), (f64::INFINITY, -2.0), (-0.5, 0.25), (1e-310, 7.0)]
             {
@@ -346,5 +365,6 @@ mod tests {
         check::<Atan2>(&x, &y);
         check::<Logaddexp>(&x, &y);
         check::<Xlogy>(&x, &y);
+        check::<Hypot>(&x, &y);
     }
 }

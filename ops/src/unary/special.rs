@@ -11,8 +11,6 @@ use super::coefficients as table;
 pub(crate) trait Precise: Copy {
     /// Widens, applies, rounds.
     fn precisely(self, f: fn(f64) -> f64) -> Self;
-    /// The same for two operands.
-    fn precisely2(self, other: Self, f: fn(f64, f64) -> f64) -> Self;
 }
 
 impl Precise for f64 {
@@ -20,20 +18,12 @@ impl Precise for f64 {
     fn precisely(self, f: fn(f64) -> f64) -> f64 {
         f(self)
     }
-    #[inline(always)]
-    fn precisely2(self, other: f64, f: fn(f64, f64) -> f64) -> f64 {
-        f(self, other)
-    }
 }
 
 impl Precise for f32 {
     #[inline(always)]
     fn precisely(self, f: fn(f64) -> f64) -> f32 {
         f(f64::from(self)) as f32
-    }
-    #[inline(always)]
-    fn precisely2(self, other: f32, f: fn(f64, f64) -> f64) -> f32 {
-        f(f64::from(self), f64::from(other)) as f32
     }
 }
 

@@ -1,7 +1,7 @@
 //! Products of rows and columns of arrays, each with its own: sums of products along one axis, as `vecdot` and `einsum("ij,ij->j")` take
 //! them.
 
-use openwork_ops::matmul::array_dots::{Term, of_columns, of_rows};
+use openwork_ops::matmul::array_dots::{Term, of_columns, of_part, of_rows};
 use openwork_ops::matmul::array_vector::Rows;
 use openwork_ops::{DType, c64, c128};
 
@@ -11,18 +11,20 @@ use crate::base::error::Result;
 use crate::base::parallel;
 use crate::base::strided::Strided;
 
-/// The product in shape `(batch…, 1, 1)` of rows and columns of one dtype other than bool, broadcast to as many of each. `None` of other
-/// products, of a single one, and where an operand is repeated and lies in no order that can be followed.
-pub(super) fn product(a: &Strided, b: &Strided, shape: &[usize]) -> Result<Option<Strided>> {
+/// The product in shape `(batch…, 1, 1)` of rows, conjugated if `conjugates`, and columns of one dtype other than bool, broadcast to as many
+/// of each. `None` of other products; of a single one of floats that is done sooner by what multiplies matrices, since threads do not share
+/// it; and where an operand is repeated and lies in no order that can be followed.
+pub(super) fn product(a: &Strided, b: &Strided, shape: &[usize], conjugates: bool) -> Result<Option<Strided>> {
     let Some((batch, [1, 1])) = shape.split_last_chunk() else { return Ok(None) };
-    if batch.iter().all(|&n| n == 1) || shape.contains(&0) {
+    let (dtype, k) = (a.dtype, a.shape[a.ndim() - 1]);
+    let is_floats = matches!(dtype, DType::F32 | DType::F64 | DType::Complex64);
+    if shape.contains(&0) || is_floats && k < 2 * SHARE && batch.iter().all(|&n| n == 1) {
         return Ok(None);
     }
-    let dtype = a.dtype;
     macro_rules! of {
         ($($name:ident: $ty:ty),+) => {
             match dtype {
-                $(DType::$name => dots::<$ty>(a, b, batch)?,)+
+                $(DType::$name => dots::<$ty>(a, b, batch, conjugates)?,)+
                 _ => None,
             }
         };
@@ -46,18 +48,20 @@ struct Pairs<'a, T> {
     last: Axis,
     /// The axis that is summed over.
     summed: Axis,
+    /// Whether elements of the first are conjugated.
+    conjugates: bool,
 }
 
-fn dots<T: Term>(a: &Strided, b: &Strided, batch: &[usize]) -> Result<Option<Buffer>> {
+fn dots<T: Term>(a: &Strided, b: &Strided, batch: &[usize], conjugates: bool) -> Result<Option<Buffer>> {
     let lead = batch.len();
     let (a, b) = (without(a, lead), without(b, lead + 1));
     let is = |stride: fn(&Strided) -> isize| [&a, &b].into_iter().all(|x| stride(x) == 1);
     let is_along = is(|x| if x.shape[x.ndim() - 1] == 1 { 1 } else { x.strides[x.ndim() - 1] });
     // The last axis of more than one element is the one that stays and is gone along.
     let last = (0..lead).rev().find(|&axis| batch[axis] > 1).unwrap_or_default();
-    let is_down = [&a, &b].into_iter().all(|x| x.strides[last] == 1);
+    let is_down = batch.iter().any(|&n| n > 1) && [&a, &b].into_iter().all(|x| x.strides[last] == 1);
     if is_along || is_down {
-        return pairs::<T>(&a, &b, batch).sums(is_along).map(Some);
+        return pairs::<T>(&a, &b, batch, conjugates).sums(is_along).map(Some);
     }
     // Copies are as large as the operands, unless these repeat themselves.
     let is_repeated = |x: &Strided| x.shape.iter().zip(&x.strides).any(|(&n, &stride)| n > 1 && stride == 0);
@@ -65,7 +69,7 @@ fn dots<T: Term>(a: &Strided, b: &Strided, batch: &[usize]) -> Result<Option<Buf
         return Ok(None);
     }
     let (a, b) = (a.to_contiguous()?, b.to_contiguous()?);
-    pairs::<T>(&a, &b, batch).sums(true).map(Some)
+    pairs::<T>(&a, &b, batch, conjugates).sums(true).map(Some)
 }
 
 /// Without an axis of size 1.
@@ -78,7 +82,7 @@ fn without(x: &Strided, axis: usize) -> Strided {
     }
 }
 
-fn pairs<'a, T: Term>(a: &'a Strided, b: &'a Strided, batch: &[usize]) -> Pairs<'a, T> {
+fn pairs<'a, T: Term>(a: &'a Strided, b: &'a Strided, batch: &[usize], conjugates: bool) -> Pairs<'a, T> {
     let strides = |axis: usize| [a.strides[axis], b.strides[axis]];
     let mut axes: Vec<Axis> = Vec::with_capacity(batch.len());
     for (axis, &size) in batch.iter().enumerate().filter(|&(_, &size)| size > 1) {
@@ -97,6 +101,7 @@ fn pairs<'a, T: Term>(a: &'a Strided, b: &'a Strided, batch: &[usize]) -> Pairs<
         outer: axes,
         last,
         summed: (a.shape[batch.len()], strides(batch.len())),
+        conjugates,
     }
 }
 
@@ -107,6 +112,10 @@ impl<T: Term> Pairs<'_, T> {
         let shares = (n * k / SHARE).min(k).clamp(1, SHARES);
         Buffer::build(n * T::DTYPE.size(), |out| {
             let out = T::from_bytes_mut(out);
+            if is_along && n == 1 {
+                out[0] = T::rounded(self.single(shares), self.conjugates);
+                return;
+            }
             if !is_along && self.outer.is_empty() && n < MANY && shares > 1 {
                 return self.in_shares(shares, out);
             }
@@ -120,17 +129,28 @@ impl<T: Term> Pairs<'_, T> {
                     at += part.len();
                     if is_along {
                         let [a, b] = self.rows(matrix, self.last.1);
-                        of_rows(a, b, start..start + part.len(), k, part);
+                        of_rows(a, b, start..start + part.len(), k, self.conjugates, part);
                     } else {
                         let [a, b] = self.rows(matrix, self.summed.1);
                         let mut sums = vec![T::Sum::default(); part.len()];
                         of_columns(a, b, 0..k, start..start + part.len(), &mut sums);
-                        part.iter_mut().zip(sums).for_each(|(out, sum)| *out = T::rounded(sum));
+                        part.iter_mut().zip(sums).for_each(|(out, sum)| *out = T::rounded(sum, self.conjugates));
                     }
                     rest = tail;
                 }
             });
         })
+    }
+
+    /// Of one row: threads share the terms.
+    fn single(&self, shares: usize) -> T::Sum {
+        let k = self.summed.0;
+        let [a, b] = [0, 1].map(|side| &self.elements[side][self.offsets[side]..][..k]);
+        if shares == 1 {
+            return of_part(a, b);
+        }
+        let parts = parallel::map_chunks(k, k.div_ceil(shares), &|terms| of_part(&a[terms.clone()], &b[terms]));
+        parts.into_iter().reduce(T::both).unwrap_or_default()
     }
 
     /// Down few columns: threads share the terms.
@@ -146,7 +166,7 @@ impl<T: Term> Pairs<'_, T> {
         for part in parts {
             sums.iter_mut().zip(part).for_each(|(sum, other)| *sum = T::both(*sum, other));
         }
-        out.iter_mut().zip(sums).for_each(|(out, sum)| *out = T::rounded(sum));
+        out.iter_mut().zip(sums).for_each(|(out, sum)| *out = T::rounded(sum, self.conjugates));
     }
 
     /// Rows of both that lie so far apart, of one of the matrices that the outer axes count.

@@ -43,7 +43,7 @@ pub(super) fn product(a: &Strided, b: &Strided, way: Way, shape: &[usize]) -> Re
     let is_inexact = matches!(dtype.kind(), DTypeKind::Float | DTypeKind::Complex);
     let (a, b) = if way.is_sum() && is_inexact { (a.cast(via), b.cast(via)) } else { (a, b) };
     if way.is_sum()
-        && let Some(out) = array_dots::product(&a, &b, shape)?
+        && let Some(out) = array_dots::product(&a, &b, shape, false)?
     {
         return Ok(out.cast(dtype));
     }

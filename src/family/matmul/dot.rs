@@ -2,9 +2,13 @@
 
 use openwork_ops::{Scalar, UnaryOp};
 
+use super::array_dots;
 use crate::base::error::{self, Result};
-use crate::tensor::Tensor;
-use crate::tensor::trace;
+use crate::base::shape::broadcast_shapes;
+use crate::base::strided::Strided;
+use crate::base::trace::{Work, raise};
+use crate::engine::convert;
+use crate::tensor::{Tensor, trace};
 
 /// # Products to a number
 impl Tensor {
@@ -43,12 +47,30 @@ impl Tensor {
         if self.shape() != other.shape() {
             return Err(error::shape(&[self.shape(), other.shape()], "both need the same shape"));
         }
-        let left = if self.dtype().is_complex() { self.unary(UnaryOp::Conj)? } else { self.clone() };
-        call.end(match self.ndim() {
-            1 => product(&left, other),
-            _ => product(&left.flatten()?, &other.flatten()?),
-        })
+        let flat = |x: &Tensor| if x.ndim() == 1 { Ok(x.clone()) } else { x.flatten() };
+        let (x, y) = (flat(self)?, flat(other)?);
+        call.end(of_conjugate(&x.expand_dims(0)?, &y.expand_dims(1)?)?.item())
     }
+}
+
+/// The products of rows, conjugated, with columns: matrices that broadcast.
+pub(super) fn of_conjugate(x: &Tensor, y: &Tensor) -> Result<Tensor> {
+    if !x.dtype().is_complex() {
+        return x.matmul(y);
+    }
+    let own = |x: &Tensor| x.shape()[..x.ndim() - 2].to_vec();
+    if let (Some(a), Some(b), Ok(batch)) = (x.strided(), y.strided(), broadcast_shapes(&own(x), &own(y)))
+        && a.dtype == b.dtype
+    {
+        let shape = [&batch[..], &[1, 1]].concat();
+        convert::dense_len(&shape, a.dtype)?;
+        let full = |x: &Strided| x.broadcast(&[&batch[..], &x.shape[x.ndim() - 2..]].concat());
+        if let Some(out) = array_dots::product(&full(a), &full(b), &shape, true)? {
+            raise(Work::Specialised);
+            return Ok(Tensor::from_strided(out));
+        }
+    }
+    x.unary(UnaryOp::Conj)?.matmul(y)
 }
 
 fn product(a: &Tensor, b: &Tensor) -> Result<Scalar> {

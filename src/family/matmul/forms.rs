@@ -1,10 +1,11 @@
 //! Products by the names that other libraries give them.
 
 use openwork_ops::matmul::{Plus, Semiring};
-use openwork_ops::{BinaryOp, DType, Number, ReduceOp, UnaryOp};
+use openwork_ops::{BinaryOp, DType, Number, ReduceOp};
 
 use super::chain;
 use super::contract::{self, Joined};
+use super::dot;
 use super::semiring::Product;
 use crate::base::axes::{Axes, Axis};
 use crate::base::error::{self, Result};
@@ -209,8 +210,7 @@ impl Tensor {
             return Err(error::shape(&shapes, "the sizes along the axis differ, and it does not broadcast"));
         }
         let last = |t: &Tensor| t.moveaxis(at, -1);
-        let left = if x.dtype().is_complex() { x.unary(UnaryOp::Conj)? } else { x };
-        let product = last(&left)?.expand_dims(-2)?.matmul(&last(&y)?.expand_dims(-1)?)?;
+        let product = dot::of_conjugate(&last(&x)?.expand_dims(-2)?, &last(&y)?.expand_dims(-1)?)?;
         call.end(product.squeeze([-2, -1]))
     }
 

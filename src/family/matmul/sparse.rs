@@ -1,4 +1,4 @@
-//! Products of two sparse matrices of floats over zeros, by rows.
+//! Products of two sparse matrices over zeros, by rows.
 //!
 //! The terms of each row are counted first: they bound what it stores, so that rows are cut into pieces of like work and
 //! results are written where they stay. On one thread, and where one piece holds all, every piece goes straight to its place;
@@ -9,9 +9,9 @@ use std::cell::Cell;
 use std::ops::Range;
 use std::sync::Mutex;
 
-use openwork_ops::DType;
 use openwork_ops::matmul::{Accumulator, Carrier, Out, SparseRows};
 use openwork_ops::structure::IndexSlice;
+use openwork_ops::{DType, DTypeKind};
 
 use super::operand::Stored;
 use crate::base::buffer::Buffer;
@@ -24,16 +24,17 @@ use crate::levels::level::Indices;
 /// Terms in a piece, on one thread and on more.
 const TERMS: [usize; 2] = [1 << 17, 1 << 15];
 
-/// Columns, at most: each thread has a sum for every one.
+/// Columns and bytes of sums, at most: each thread has a sum for every column.
 const COLUMNS: usize = 1 << 26;
+const SUMS: usize = 1 << 29;
 
 thread_local! {
     /// An accumulator of few columns that an earlier product left as it found it: to make one costs more than a small product.
     static SPARE: Cell<Option<Accumulator>> = const { Cell::new(None) };
 }
 
-/// Columns of an accumulator that is kept, at most.
-const SPARED: usize = 1 << 12;
+/// Bytes of sums of an accumulator that is kept, at most.
+const SPARED: usize = 1 << 15;
 
 /// The rows of a product.
 pub(super) struct Product {
@@ -44,7 +45,16 @@ pub(super) struct Product {
 
 /// Whether what the kernel writes are its terms.
 pub(super) fn is_own(carrier: Carrier, dtype: DType) -> bool {
-    matches!((carrier, dtype), (Carrier::Float, DType::F64) | (Carrier::Single, DType::F32))
+    let kind = dtype.kind();
+    match carrier {
+        Carrier::Bool => kind == DTypeKind::Bool,
+        Carrier::Bits8 | Carrier::Bits16 | Carrier::Bits32 | Carrier::Bits64 => kind != DTypeKind::Bool,
+        Carrier::Single => dtype == DType::F32,
+        Carrier::Float => dtype == DType::F64,
+        Carrier::ComplexSingle => dtype == DType::Complex64,
+        Carrier::Complex => dtype == DType::Complex128,
+        Carrier::Double | Carrier::ComplexDouble | Carrier::Blocks(_) => false,
+    }
 }
 
 /// All rows of matrices times matrices of `n` columns, without a background, of elements of `dtype`. Matrix `i` on the left meets
@@ -59,7 +69,7 @@ pub(super) fn product(
 ) -> Option<Product> {
     let kernel = carrier.kernels().sparse_rows()?;
     let is_fit = |s: &Stored| s.ids.is_none() && !s.is_wide();
-    if !is_own(carrier, dtype) || !is_fit(left) || !is_fit(right) || n > COLUMNS {
+    if !is_own(carrier, dtype) || !is_fit(left) || !is_fit(right) || n > COLUMNS || n * carrier.acc_size() > SUMS {
         return None;
     }
     let bounds = bounds(left, right, firsts, n);
@@ -68,7 +78,17 @@ pub(super) fn product(
     if needs_64_bits(most, [m, n]) || !memory::is_free(most.checked_mul(4 + size)?) {
         return None;
     }
-    let run = Run { left, right, firsts, n, size, kernel, bounds: &bounds, spare: Mutex::new(Vec::new()) };
+    let run = Run {
+        left,
+        right,
+        firsts,
+        n,
+        size,
+        acc: carrier.acc_size(),
+        kernel,
+        bounds: &bounds,
+        spare: Mutex::new(Vec::new()),
+    };
     Some(run.all(most))
 }
 
@@ -105,7 +125,9 @@ struct Run<'a> {
     /// The rows on the right that each matrix on the left meets.
     firsts: &'a [usize],
     n: usize,
+    /// Bytes of an element, and of a sum.
     size: usize,
+    acc: usize,
     kernel: SparseRows,
     bounds: &'a [u64],
     /// Accumulators that no thread uses at the moment.
@@ -178,8 +200,8 @@ impl Run<'_> {
         let (mut columns, mut values) = (Scratch::<u32>::any(most), Scratch::<u8>::any(most * size));
         let mut len = 0;
         if parallel::threads() == 1 || most <= TERMS[1] {
-            let spare = SPARE.take().and_then(|spare| spare.of_columns(self.n));
-            let mut acc = spare.unwrap_or_else(|| Accumulator::new(self.n));
+            let spare = SPARE.take().and_then(|spare| spare.of_columns(self.n, self.acc));
+            let mut acc = spare.unwrap_or_else(|| Accumulator::new(self.n, self.acc));
             let mut piece = |rows: Range<usize>| {
                 interrupt::check();
                 let of_rows = &mut counts[rows.start + 1..=rows.end];
@@ -227,7 +249,7 @@ impl Run<'_> {
         let values = &mut bytemuck::cast_slice_mut(&mut stage.values)[..room * self.size];
         let out = Out { counts: &mut stage.counts, columns: &mut stage.columns[..room], values };
         let spare = parallel::lock(&self.spare).pop();
-        let mut acc = spare.unwrap_or_else(|| Accumulator::new(self.n));
+        let mut acc = spare.unwrap_or_else(|| Accumulator::new(self.n, self.acc));
         stage.len = self.piece(rows.clone(), &mut acc, out);
         parallel::lock(&self.spare).push(acc);
     }
