@@ -412,6 +412,29 @@ mod tests {
     }
 
     #[test]
+    fn halves_have_the_keys_of_the_same_floats() {
+        let bits: Vec<u16> = (0..=u16::MAX).collect();
+        let (f16s, bf16s): (&[f16], &[bf16]) = (bytemuck::cast_slice(&bits), bytemuck::cast_slice(&bits));
+        let wanted = [f16s.iter().map(|x| x.to_f64()).collect::<Vec<_>>(), bf16s.iter().map(|x| x.to_f64()).collect()];
+        for level in crate::simd::Level::ALL {
+            crate::simd::set_level(Some(level));
+            for (dtype, wanted) in [DType::F16, DType::BF16].into_iter().zip(&wanted) {
+                let mut found = vec![0; bits.len()];
+                keys(dtype, bytemuck::cast_slice(&bits), &mut found);
+                assert!(found.iter().zip(wanted).all(|(&key, &x)| key == of_float(x)), "{dtype}");
+                let mut back = vec![0u16; bits.len()];
+                values(dtype, &found, bytemuck::cast_slice_mut(&mut back));
+                for ((&back, &bits), x) in back.iter().zip(&bits).zip(wanted) {
+                    let is_same = if x.is_nan() { back & 0x7c00 == 0x7c00 && back & 0x3ff != 0 } else { back == bits };
+                    let is_nan = x.is_nan() && dtype == DType::BF16 && back & 0x7fff > 0x7f80;
+                    assert!(is_same || is_nan || *x == 0.0 && back == 0, "{bits:x}: {back:x}");
+                }
+            }
+        }
+        crate::simd::set_level(None);
+    }
+
+    #[test]
     fn searches_side_by_side_find_what_one_finds() {
         for n in (0..40).chain([1000, 1023, 1024, 1025]) {
             let sorted: Vec<u64> = (0..n).map(|i| i / 3 * 2 + 1).chain((n > 4).then_some(u64::MAX)).collect();

@@ -70,6 +70,7 @@ pub enum Fault {
     FirstUnmarked,
     SearchedBeside,
     RunsUnmoved,
+    PartsUnconjugated,
 }
 
 #[cfg(feature = "planted-faults")]
@@ -82,7 +83,7 @@ mod switch {
 
     impl Fault {
         /// Every fault.
-        pub const ALL: [Fault; 63] = [
+        pub const ALL: [Fault; 64] = [
             Fault::UnaryKeepsFill,
             Fault::BinaryFillOfLeft,
             Fault::DuplicatesDropped,
@@ -146,6 +147,7 @@ mod switch {
             Fault::FirstUnmarked,
             Fault::SearchedBeside,
             Fault::RunsUnmoved,
+            Fault::PartsUnconjugated,
         ];
     }
 

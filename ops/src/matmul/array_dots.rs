@@ -454,6 +454,48 @@ mod tests {
         same(|x| x as u64);
     }
 
+    #[test]
+    fn both_parts_of_complex_numbers_and_conjugates() {
+        fn check<T: Term + PartialEq + std::fmt::Debug + num_traits::Num>(
+            of: impl Fn(f64, f64) -> T,
+            conjugate: fn(T) -> T,
+        ) {
+            for k in (1..=40).chain([100, 511, 1500]) {
+                let some = |seed: usize| -> Vec<T> {
+                    (0..3 * k).map(|i| of(number(i + seed) as f64, number(3 * i + seed + 1) as f64)).collect()
+                };
+                let (x, y) = (some(0), some(977));
+                let rows = |elements| Rows { elements, at: 0, step: k as isize };
+                for conjugates in [false, true] {
+                    let own = |x: T| if conjugates { conjugate(x) } else { x };
+                    let wanted =
+                        [0, 1, 2].map(|r| (r * k..(r + 1) * k).fold(T::zero(), |sum, i| sum + own(x[i]) * y[i]));
+                    for level in Level::ALL {
+                        set_level(Some(level));
+                        let mut out = [T::one(); 3];
+                        of_rows(rows(&x), rows(&y), 0..3, k, conjugates, &mut out);
+                        assert_eq!(out, wanted, "{k}");
+                        assert_eq!(T::rounded(of_part(&x[..k], &y[..k]), conjugates), wanted[0], "{k}");
+                        let mut sums = [T::Sum::default(); 2];
+                        of_columns(
+                            rows(&x),
+                            rows(&y),
+                            0..3,
+                            k / 2..k / 2 + 2.min(k - k / 2),
+                            &mut sums[..2.min(k - k / 2)],
+                        );
+                        let column = (0..3).fold(T::zero(), |sum, r| sum + own(x[r * k + k / 2]) * y[r * k + k / 2]);
+                        assert_eq!(T::rounded(sums[0], conjugates), column, "{k}");
+                    }
+                    set_level(None);
+                }
+            }
+        }
+        check(|re, im| c64::new(re as f32, im as f32), |x| x.conj());
+        check(c128::new, |x| x.conj());
+        check(|re, _| re, |x| x);
+    }
+
     /// Those along rows go by runs of `f32`, which may go beyond its range on the way; those down columns are rounded once.
     #[test]
     fn sums_of_singles_go_by_f64() {

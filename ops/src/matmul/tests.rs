@@ -3,13 +3,12 @@ use crate::DType;
 use crate::simd::{Level, set_level, set_slow_gathers};
 
 fn rows<'a>(pointers: &'a [u32], indices: &'a [u32], values: &'a [f64]) -> Rows<'a> {
-    Rows {
-        pointers: IndexSlice::U32(pointers),
-        base: pointers[0] as usize,
-        indices: IndexSlice::U32(indices),
-        values: bytemuck::cast_slice(values),
-        stencils: &[],
-    }
+    rows_of(pointers, indices, bytemuck::cast_slice(values))
+}
+
+fn rows_of<'a>(pointers: &'a [u32], indices: &'a [u32], values: &'a [u8]) -> Rows<'a> {
+    let base = pointers[0] as usize;
+    Rows { pointers: IndexSlice::U32(pointers), base, indices: IndexSlice::U32(indices), values, stencils: &[] }
 }
 
 #[test]
@@ -244,29 +243,27 @@ fn panels_change_no_bits() {
 /// What is larger than any `f32` on the way does not spoil a sum that is not.
 #[test]
 fn single_sums_may_be_large_on_the_way() {
-    let large = [3e38f32, 3e38, -3e38, -3e38, 5.0];
-    let left = Rows {
-        pointers: IndexSlice::U32(&[0, 5]),
-        base: 0,
-        indices: IndexSlice::U32(&[0, 1, 2, 3, 4]),
-        values: bytemuck::cast_slice(&large),
-        stencils: &[],
-    };
-    // One column is summed in lanes, in which 5 is lost beside 3e38 but nothing overflows.
-    for (n, want) in [(1, 0.0), (2, 5.0), (8, 5.0), (32, 5.0), (64, 5.0)] {
-        let dense = vec![1f32; 5 * n];
+    let run = |large: &[f32], n: usize, want: f32| {
+        let indices: Vec<u32> = (0..large.len() as u32).collect();
+        let pointers = [0, large.len() as u32];
+        let left = rows_of(&pointers, &indices, bytemuck::cast_slice(large));
+        let dense = vec![1f32; large.len() * n];
         let right = Grid { values: bytemuck::cast_slice(&dense), row: n, col: usize::from(n > 1) };
         let mut out = vec![0f32; n];
-        assert!(Carrier::Single.kernels().sparse_dense_rounded(
-            left,
-            0..1,
-            right,
-            n,
-            bytemuck::cast_slice_mut(&mut out),
-            false
-        ));
+        let bytes = bytemuck::cast_slice_mut(&mut out);
+        assert!(Carrier::Single.kernels().sparse_dense_rounded(left, 0..1, right, n, bytes, false));
         assert!(out.iter().all(|&x| x == want), "n {n}: {out:?}");
+    };
+    // Few columns are summed in lanes or sides, in which 5 is lost beside 3e38 but nothing overflows.
+    let beside = [3e38, 3e38, -3e38, -3e38, 5.0];
+    for (n, want) in [(1, 0.0), (2, 0.0), (8, 0.0), (9, 5.0), (32, 5.0), (64, 5.0)] {
+        run(&beside, n, want);
     }
+    let mut in_one_side = [0.0; 14];
+    for (at, value) in [(0, 3e38), (4, 3e38), (8, -3e38), (12, -3e38), (13, 5.0)] {
+        in_one_side[at] = value;
+    }
+    (2..=9).for_each(|n| run(&in_one_side, n, 5.0));
 }
 
 /// An index beyond the vector is found before memory is read there.
@@ -349,33 +346,158 @@ fn columns_agree_with_rows() {
     }
 }
 
-/// Rows of a sparse product as the kernel for any carrier gives them, and with its accumulator zero again afterwards.
+/// Rows of a sparse product as the kernel for any carrier gives them, of every dtype, in an accumulator that is zero again after each and
+/// had other columns and wider sums before.
 #[test]
 fn sparse_rows_agree_with_gustavson() {
-    let n = 9001;
+    const MOST: usize = 9001;
     let (pointers, indices, values) = matrix(200, 200);
-    let (right_pointers, right_indices, right_values) = matrix(200, n);
-    let view = |pointers, indices, values| Rows {
-        pointers: IndexSlice::U32(pointers),
-        base: 0,
-        indices: IndexSlice::U32(indices),
-        values: bytemuck::cast_slice(values),
-        stencils: &[],
-    };
-    let (left, right) = (view(&pointers, &indices, &values), view(&right_pointers, &right_indices, &right_values));
-    let kernels = Carrier::Float.kernels();
-    let finish = |acc: &[u8], out: &mut [u8]| Carrier::Float.finish(acc, DType::F64, out);
-    let want = kernels.gustavson(left, &[Run { left: 0..200, right: 0, init: None, mask: None }], right, n, &finish, 8);
-    let Some(kernel) = kernels.sparse_rows() else { panic!("floats have one") };
-    let mut acc = Accumulator::new(n, size_of::<f64>());
-    for _ in 0..2 {
-        let (mut counts, mut columns, mut values) = (vec![7u32; 200], vec![7u32; 400_000], vec![7.0f64; 400_000]);
-        let out = Out { counts: &mut counts, columns: &mut columns, values: bytemuck::cast_slice_mut(&mut values) };
-        let len = kernel(left, 0..200, right, 0, &mut acc, out);
-        assert_eq!(counts.iter().map(|&c| c as usize).collect::<Vec<_>>(), want.counts);
-        columns.truncate(len);
-        assert_eq!(IndexVec::U32(columns), want.columns);
-        assert_eq!(bytemuck::cast_slice::<f64, u8>(&values[..len]), want.values);
+    let mut acc = Some(Accumulator::new(MOST, size_of::<crate::c128>()));
+    for (n, dtype) in [MOST, 70, 64].into_iter().flat_map(|n| DType::ALL.iter().map(move |&dtype| (n, dtype))) {
+        let carrier = Carrier::new(dtype, false);
+        let (input, size) = (carrier.input(dtype), carrier.term_size());
+        if input != dtype {
+            continue; // halves are `f32` until they are rounded
+        }
+        let (right_pointers, right_indices, right_values) = matrix(200, n);
+        // Whole numbers, of which some are zeros of narrow integers.
+        let cast = |values: &[f64]| {
+            let whole: Vec<f64> = values.iter().map(|x| x.trunc()).collect();
+            let mut terms = vec![0u128; (whole.len() * size).div_ceil(16)];
+            let bytes = &mut bytemuck::cast_slice_mut(&mut terms)[..whole.len() * size];
+            crate::cast::cast_block(DType::F64, bytemuck::cast_slice(&whole), dtype, bytes);
+            terms
+        };
+        let (values, right_values) = (cast(&values), cast(&right_values));
+        let left = rows_of(&pointers, &indices, &bytemuck::cast_slice(&values)[..indices.len() * size]);
+        let bytes = &bytemuck::cast_slice(&right_values)[..right_indices.len() * size];
+        let right = rows_of(&right_pointers, &right_indices, bytes);
+        let (kernels, finish) = (carrier.kernels(), |acc: &[u8], out: &mut [u8]| carrier.finish(acc, dtype, out));
+        let run = Run { left: 0..200, right: 0, init: None, mask: None };
+        let want = kernels.gustavson(left, &[run], right, n, &finish, size);
+        let Some(kernel) = kernels.sparse_rows() else { panic!("{dtype} has one") };
+        let mut own = acc.take().and_then(|acc| acc.of_columns(n, carrier.acc_size())).expect("there is room for each");
+        for _ in 0..2 {
+            let (mut counts, mut columns, mut values) = (vec![7u32; 200], vec![7u32; 400_000], vec![7u128; 400_000]);
+            let out = Out { counts: &mut counts, columns: &mut columns, values: bytemuck::cast_slice_mut(&mut values) };
+            let len = kernel(left, 0..200, right, 0, &mut own, out);
+            assert_eq!(counts.iter().map(|&c| c as usize).collect::<Vec<_>>(), want.counts, "{dtype}");
+            columns.truncate(len);
+            assert_eq!(IndexVec::U32(columns), want.columns, "{dtype}");
+            assert_eq!(bytemuck::cast_slice::<u128, u8>(&values)[..len * size], want.values, "{dtype}");
+        }
+        acc = Some(own);
+    }
+    let acc = acc.expect("it is put back");
+    assert!(acc.room() == MOST * 16 && acc.of_columns(MOST + 64, 1).is_none());
+}
+
+/// Rows of numbers that are no floats times a matrix of any width: whole ones, so that every order of terms gives the same bits.
+#[test]
+fn rows_of_every_dtype_meet_any_columns() {
+    let (rows, columns) = (83, 97);
+    let (pointers, indices, values) = matrix(rows, columns);
+    let parts = |i: usize| [((i * 7919) % 17) as f64 - 8.0, ((i * 104_729) % 13) as f64 - 6.0];
+    for dtype in [DType::Bool, DType::I8, DType::I16, DType::I32, DType::I64, DType::Complex64, DType::Complex128] {
+        let (carrier, size) = (Carrier::new(dtype, false), dtype.size());
+        let number = |i: usize| match dtype.is_complex() {
+            true => crate::c128::new(parts(i)[0], parts(i)[1]),
+            false => crate::c128::new(parts(i)[0], 0.0),
+        };
+        let terms = |count: usize, first: usize| {
+            let all: Vec<crate::c128> = (first..first + count).map(number).collect();
+            let mut out = vec![0u128; (count * size).div_ceil(16)];
+            let bytes = &mut bytemuck::cast_slice_mut(&mut out)[..count * size];
+            crate::cast::cast_block(DType::Complex128, bytemuck::cast_slice(&all), dtype, bytes);
+            out
+        };
+        let of = terms(values.len(), 0);
+        for n in (1..=40).chain([64, 100]) {
+            let panel = terms(columns * n, 5);
+            let acc_size = carrier.acc_size();
+            let left = rows_of(&pointers, &indices, &bytemuck::cast_slice(&of)[..values.len() * size]);
+            let right = Grid { values: &bytemuck::cast_slice(&panel)[..columns * n * size], row: n, col: 1 };
+            let out = at_each_level(&|| {
+                let mut acc = vec![0u128; (rows * n * acc_size).div_ceil(16)];
+                let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut acc);
+                // Twice: what is there is added to.
+                (0..2).for_each(|_| {
+                    carrier.kernels().sparse_dense(left, 0..rows, right, n, &mut bytes[..rows * n * acc_size])
+                });
+                let mut out = vec![0; rows * n * size];
+                carrier.finish(&bytes[..rows * n * acc_size], dtype, &mut out);
+                out
+            });
+            let mut want = vec![crate::c128::new(0.0, 0.0); rows * n];
+            for r in 0..rows {
+                for e in pointers[r] as usize..pointers[r + 1] as usize {
+                    for j in 0..n {
+                        want[r * n + j] += number(e) * number(5 + indices[e] as usize * n + j) * 2.0;
+                    }
+                }
+            }
+            let whole: Vec<i128> = want.iter().flat_map(|x| [x.re as i128, x.im as i128]).collect();
+            for (i, found) in out.chunks_exact(size).enumerate() {
+                if dtype == DType::Bool {
+                    // A sum of bools is whether any term is true.
+                    let row = pointers[i / n] as usize..pointers[i / n + 1] as usize;
+                    let is = |i: usize| number(i).re != 0.0;
+                    let mut met = row.map(|e| is(e) && is(5 + indices[e] as usize * n + i % n));
+                    assert_eq!(found[0] != 0, met.any(|met| met));
+                    continue;
+                }
+                let (mut own, mut wide) = ([0u128; 1], [0.0f64; 2]);
+                bytemuck::cast_slice_mut::<u128, u8>(&mut own)[..size].copy_from_slice(found);
+                let own = &bytemuck::cast_slice::<u128, u8>(&own)[..size];
+                crate::cast::cast_block(dtype, own, DType::Complex128, bytemuck::cast_slice_mut(&mut wide));
+                // Integers wrap.
+                let off = [0, 1].map(|part| wide[part] as i128 - whole[2 * i + part]);
+                let period = if dtype.is_complex() { i128::MAX } else { 1 << (8 * size) };
+                assert!(off.iter().all(|off| off % period == 0), "{dtype}, {n} columns, place {i}: {wide:?}");
+            }
+        }
+    }
+}
+
+/// Infinities and NaN in complex rows come out as term by term, in each part.
+#[test]
+fn complex_rows_keep_what_is_not_finite() {
+    let some = [0.0f32, 1.0, -2.0, f32::INFINITY, f32::NEG_INFINITY, f32::NAN, 1e3];
+    let number = |i: usize| crate::c64::new(some[i % 7], some[i / 7 % 7]);
+    let n = 49;
+    for count in [1, 2, 3, 20] {
+        for first in 0..49 {
+            let (pointers, indices) = ([0, count as u32], (0..count as u32).collect::<Vec<u32>>());
+            let values: Vec<crate::c64> =
+                (0..count).map(|e| if e == 0 { number(first) } else { number(e * 11 % 3) }).collect();
+            let panel: Vec<crate::c64> =
+                (0..count * n).map(|i| if i < n { number(i) } else { number(i % 3) }).collect();
+            let left = rows_of(&pointers, &indices, bytemuck::cast_slice(&values));
+            let right = Grid { values: bytemuck::cast_slice(&panel), row: n, col: 1 };
+            let out = at_each_level(&|| {
+                let mut acc = vec![crate::c128::new(0.0, 0.0); n];
+                Carrier::ComplexSingle.kernels().sparse_dense(left, 0..1, right, n, bytemuck::cast_slice_mut(&mut acc));
+                // NaN has many bits.
+                let same = |x: f64| if x.is_nan() { f64::NAN } else { x };
+                let acc: Vec<[f64; 2]> = acc.into_iter().map(|x| [same(x.re), same(x.im)]).collect();
+                bytemuck::cast_slice(&acc).to_vec()
+            });
+            for (j, found) in out.chunks_exact(16).enumerate() {
+                let mut want = [0.0f64; 2];
+                for e in 0..count {
+                    let [a, b] = [values[e].re, values[e].im].map(f64::from);
+                    let [c, d] = [panel[e * n + j].re, panel[e * n + j].im].map(f64::from);
+                    want = [want[0] + (a * c - b * d), want[1] + (a * d + b * c)];
+                }
+                let found = bytemuck::pod_read_unaligned::<[f64; 2]>(found);
+                for (found, want) in found.into_iter().zip(want) {
+                    assert!(
+                        found == want || found.is_nan() && want.is_nan(),
+                        "{found}, not {want}: {first}, {j} of {count}"
+                    );
+                }
+            }
+        }
     }
 }
 

@@ -4,6 +4,7 @@ use openwork_ops::{Scalar, UnaryOp};
 
 use super::array_dots;
 use crate::base::error::{self, Result};
+use crate::base::faults::{self, Fault};
 use crate::base::shape::broadcast_shapes;
 use crate::base::strided::Strided;
 use crate::base::trace::{Work, raise};
@@ -65,7 +66,7 @@ pub(super) fn of_conjugate(x: &Tensor, y: &Tensor) -> Result<Tensor> {
         let shape = [&batch[..], &[1, 1]].concat();
         convert::dense_len(&shape, a.dtype)?;
         let full = |x: &Strided| x.broadcast(&[&batch[..], &x.shape[x.ndim() - 2..]].concat());
-        if let Some(out) = array_dots::product(&full(a), &full(b), &shape, true)? {
+        if let Some(out) = array_dots::product(&full(a), &full(b), &shape, !faults::is(Fault::PartsUnconjugated))? {
             raise(Work::Specialised);
             return Ok(Tensor::from_strided(out));
         }
