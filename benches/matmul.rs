@@ -275,6 +275,43 @@ fn any_columns(c: &mut Criterion) {
     group.finish();
 }
 
+/// Sparse matrices times sparse ones and times a few columns, of whole numbers of every kind: the same as of `float64`, beside which they are;
+/// and columns at once, beside one after the other.
+///
+///     cargo bench --bench matmul -- kinds
+fn kinds(c: &mut Criterion) {
+    const ROWS: usize = 5000;
+    let mut group = c.benchmark_group("kinds");
+    group.sample_size(20);
+    let whole = |x: Tensor| x.mul(9.0).and_then(|x| x.floor()).expect("floats");
+    let some =
+        |seed| whole(Tensor::random([ROWS, ROWS], 20.0 / ROWS as f64, 0.0, Layout::Csr, seed).expect("a valid matrix"));
+    let (a, b) = (some(1), some(2));
+    let x = whole(Tensor::rand([ROWS, 8], 3).expect("a valid matrix"));
+    let (product, of_columns) = (a.matmul(&b).expect("shapes that fit"), a.matmul(&x).expect("shapes that fit"));
+    assert!(
+        product.nse() > 300 * ROWS && product.max(..).expect("reals").to_vec::<f64>().expect("one number")[0] > 64.0
+    );
+    for dtype in [DType::F64, DType::F32, DType::I32, DType::I64, DType::Complex64, DType::Complex128] {
+        let cast = |x: &Tensor| x.cast(dtype).expect("whole numbers");
+        let (a, b) = (cast(&a), cast(&b));
+        assert!(a.matmul(&b).expect("shapes that fit").equal(&cast(&product)).expect("of one shape"));
+        group.bench_function(format!("{dtype}, one another"), |r| r.iter(|| black_box(&a).matmul(&b)));
+        for n in [2, 3, 8] {
+            let own =
+                |x: &Tensor| cast(x).slice(s![.., ..n]).and_then(|x| x.to_contiguous()).expect("columns of a matrix");
+            let few = own(&x);
+            assert!(a.matmul(&few).expect("shapes that fit").equal(&own(&of_columns)).expect("of one shape"));
+            let each: Vec<Tensor> =
+                (0..n).map(|j| few.slice(s![.., j]).and_then(|x| x.to_contiguous()).expect("a column")).collect();
+            group.bench_function(format!("{dtype}, {n} columns"), |r| r.iter(|| black_box(&a).matmul(&few)));
+            let apart = || each.iter().map(|x| a.matmul(x)).collect::<Result<Vec<Tensor>, _>>();
+            group.bench_function(format!("{dtype}, {n} columns/apart"), |r| r.iter(|| black_box(apart())));
+        }
+    }
+    group.finish();
+}
+
 /// Arrays of whole numbers times a column, and one another, beside plain loops in the same order.
 ///
 ///     cargo bench --bench matmul -- whole_numbers
@@ -429,6 +466,7 @@ fn blocks(c: &mut Criterion) {
 criterion_group!(
     benches,
     products,
+    kinds,
     grid,
     lengths,
     panels,

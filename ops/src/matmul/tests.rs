@@ -430,9 +430,10 @@ fn rows_of_every_dtype_meet_any_columns() {
             });
             let mut want = vec![crate::c128::new(0.0, 0.0); rows * n];
             for r in 0..rows {
-                for e in pointers[r] as usize..pointers[r + 1] as usize {
+                let row = pointers[r] as usize..pointers[r + 1] as usize;
+                for (e, &k) in row.clone().zip(&indices[row]) {
                     for j in 0..n {
-                        want[r * n + j] += number(e) * number(5 + indices[e] as usize * n + j) * 2.0;
+                        want[r * n + j] += number(e) * number(5 + k as usize * n + j) * 2.0;
                     }
                 }
             }
