@@ -3,7 +3,7 @@
 use openwork::{DType, Layout, ReduceOp, Tensor, prepare};
 
 use super::bridge::{dense, meaning};
-use super::cells::Cell;
+use super::cells::{Cell, FillKind, Store};
 use super::families::Family;
 use super::gen_::{Sample, generate};
 use super::nary::any_full_fill;
@@ -45,6 +45,16 @@ fn tensor(rng: &mut Rng, dtype: OType, shape: &[usize]) -> Sample {
             return generate(&cell, rng.next(), Data::Any);
         }
     }
+}
+
+/// Arrays of one complex dtype, whose rows are multiplied with conjugates in a loop of their own.
+fn arrays_of_complex_numbers(rng: &mut Rng, [m, k, k2, b]: [usize; 4]) -> (Sample, Sample) {
+    let dtype = *rng.pick(&[OType::Complex64, OType::Complex128]);
+    let mut of = |shape: &[usize]| {
+        let cell = Cell { store: Store::Strided, fill: FillKind::Zero, dtype, shape: shape.to_vec() };
+        generate(&cell, rng.next(), Data::Any)
+    };
+    (of(&[m, k]), of(&[b, m, k2]))
 }
 
 /// A matrix whose diagonals have gaps, prepared, times a vector of which some elements may not be finite: beside the sum of
@@ -219,9 +229,15 @@ fn check(op: &str, cell: &Cell, seed: u64) -> Result<(), String> {
             lawful(&[&x, &y], einsum("bij,bjk->bik", &[&x, &y]), &|t| t[0].bmm(t[1]))
         }
         "vecdot" => {
-            let (x, y) = (tensor(rng, dtype, &[m, k]), tensor(rng, other, &[b, m, k2]));
-            let conj =
-                if dtype.is_complex() { oracle::unary("conj", &x.model).unwrap().value } else { x.model.clone() };
+            let (x, y) = match rng.one_in(4) {
+                true => arrays_of_complex_numbers(rng, [m, k, k2, b]),
+                false => (tensor(rng, dtype, &[m, k]), tensor(rng, other, &[b, m, k2])),
+            };
+            let conj = if x.model.dtype.is_complex() {
+                oracle::unary("conj", &x.model).unwrap().value
+            } else {
+                x.model.clone()
+            };
             let want = oracle::einsum("ij,bij->bi", &[&conj, &y.model]);
             lawful(&[&x, &y], want, &|t| t[0].vecdot(t[1], -1))
         }

@@ -538,3 +538,45 @@ fn sparse_batches_are_products_of_each() {
         }
     }
 }
+
+/// Of complex arrays, which have sums of their own: of any size, also none, in any order of memory, broadcast, shared by threads.
+#[test]
+fn dots_with_conjugates() {
+    let mut numbers = Numbers(Rng::new(77));
+    for dtype in [DType::Complex64, DType::Complex128] {
+        let i = Tensor::scalar(c128::new(0.0, 1.0)).cast(dtype).unwrap();
+        let mut of = |shape: &[usize]| {
+            let [re, im] = [(); 2].map(|()| numbers.strided(shape, dtype));
+            re.add(&im.mul(&i).unwrap()).unwrap()
+        };
+        let shapes: [([usize; 2], [usize; 3]); 8] = [
+            ([3, 0], [2, 3, 0]),
+            ([0, 3], [2, 0, 3]),
+            ([1, 3], [0, 1, 3]),
+            ([1, 1], [1, 1, 1]),
+            ([5, 3], [2, 5, 3]),
+            ([1, 40], [3, 30, 40]),
+            ([30, 40], [1, 1, 40]),
+            ([1, 70_000], [2, 2, 70_000]),
+        ];
+        for (left, right) in shapes {
+            let (x, y) = (of(&left), of(&right));
+            for axis in [-1, -2] {
+                let turn = |t: &Tensor| if axis == -1 { t.clone() } else { t.matrix_transpose().unwrap() };
+                let (x, y) = (turn(&x), turn(&y));
+                let want = x.conj().unwrap().mul(&y).and_then(|terms| terms.sum(axis)).unwrap();
+                for threads in [1, 2] {
+                    let got = with_threads(threads, || x.vecdot(&y, axis)).unwrap().unwrap();
+                    assert!(got.equal(&want).unwrap(), "{dtype} {left:?} {right:?} {axis}: {got:?}, not {want:?}");
+                }
+            }
+            let (a, b) = (x.flatten().unwrap(), of(&left));
+            let want = x.conj().unwrap().mul(&b).and_then(|terms| terms.sum(..)).unwrap();
+            let got = [x.vdot(&b).unwrap(), a.vdot(&b.flatten().unwrap()).unwrap()];
+            assert_eq!(got, [want.item().unwrap(); 2], "{dtype} {left:?}");
+        }
+        let (x, y) = (of(&[3, 4]), of(&[3, 5]));
+        assert!(matches!(x.vecdot(&y, -1).unwrap_err().kind(), ErrorKind::Shape { .. }));
+        assert!(matches!(x.vdot(&y).unwrap_err().kind(), ErrorKind::Shape { .. }));
+    }
+}

@@ -12,13 +12,13 @@ use crate::base::parallel;
 use crate::base::strided::Strided;
 
 /// The product in shape `(batch…, 1, 1)` of rows, conjugated if `conjugates`, and columns of one dtype other than bool, broadcast to as many
-/// of each. `None` of other products; of a single one of floats that is done sooner by what multiplies matrices, since threads do not share
-/// it; and where an operand is repeated and lies in no order that can be followed.
+/// of each. `None` of other products, and of those without terms; of a single one of floats that is done sooner by what multiplies matrices,
+/// since threads do not share it; and where an operand is repeated and lies in no order that can be followed.
 pub(super) fn product(a: &Strided, b: &Strided, shape: &[usize], conjugates: bool) -> Result<Option<Strided>> {
     let Some((batch, [1, 1])) = shape.split_last_chunk() else { return Ok(None) };
     let (dtype, k) = (a.dtype, a.shape[a.ndim() - 1]);
     let is_floats = matches!(dtype, DType::F32 | DType::F64 | DType::Complex64);
-    if shape.contains(&0) || is_floats && k < 2 * SHARE && batch.iter().all(|&n| n == 1) {
+    if k == 0 || shape.contains(&0) || is_floats && k < 2 * SHARE && batch.iter().all(|&n| n == 1) {
         return Ok(None);
     }
     macro_rules! of {
