@@ -401,10 +401,9 @@ fn orders(c: &mut Criterion) {
     group.finish();
 }
 
-/// What a call takes before there is anything to compute: operands of ten elements.
-///
-///     cargo bench --bench matmul -- small
 /// Rows and columns of arrays, each times its own, beside all products, which are added afterwards.
+///
+///     cargo bench --bench matmul -- each
 fn own(c: &mut Criterion) {
     let mut group = c.benchmark_group("each with its own");
     group.throughput(Throughput::Elements(1 << 20));
@@ -419,9 +418,21 @@ fn own(c: &mut Criterion) {
             group.bench_function(format!("{name}/apart"), |b| b.iter(apart));
         }
     }
+    // A single row, beside the dot product of ndarray.
+    const TERMS: usize = 10_000;
+    group.throughput(Throughput::Elements(TERMS as u64));
+    let [x, y] = [1, 2].map(|seed| Tensor::rand([TERMS], seed).expect("a valid shape"));
+    let [own, other] = [&x, &y].map(|x| ndarray::Array1::from(x.to_vec::<f64>().expect("floats")));
+    let found = x.matmul(&y).and_then(|found| found.item_as::<f64>()).expect("a number");
+    assert!((found / own.dot(&other) - 1.0).abs() < 1e-12);
+    group.bench_function("a single row", |b| b.iter(|| black_box(&x).matmul(&y)));
+    group.bench_function("a single row/ndarray", |b| b.iter(|| black_box(&own).dot(&other)));
     group.finish();
 }
 
+/// What a call takes before there is anything to compute: operands of ten elements.
+///
+///     cargo bench --bench matmul -- small
 fn small(c: &mut Criterion) {
     let mut group = c.benchmark_group("small");
     let of = |seed| Tensor::random([10, 10], 0.1, 0.0, Layout::Csr, seed).expect("a valid matrix");

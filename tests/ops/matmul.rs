@@ -580,3 +580,28 @@ fn dots_with_conjugates() {
         assert!(matches!(x.vdot(&y).unwrap_err().kind(), ErrorKind::Shape { .. }));
     }
 }
+
+/// Single rows, short ones by what multiplies matrices: also of every other element, backwards, and of one that is repeated.
+#[test]
+fn single_rows_of_arrays() {
+    let mut numbers = Numbers(Rng::new(78));
+    for dtype in [DType::F32, DType::F64, DType::Complex64, DType::I32] {
+        for n in [1, 2, 511, 512, 513, 5000, 140_000] {
+            let [x, y] = [(); 2].map(|()| numbers.strided(&[2 * n], dtype));
+            let own = |t: &Tensor, step: isize| {
+                let some = if step.abs() == 2 { t.clone() } else { t.slice(s![..n]).unwrap() };
+                some.slice(s![..;step]).unwrap()
+            };
+            let one = y.slice(s![1..2]).unwrap().broadcast_to([n]).unwrap();
+            for (x, y) in
+                [(own(&x, 1), own(&y, 1)), (own(&x, 2), own(&y, -1)), (own(&x, -2), own(&y, 2)), (own(&x, 1), one)]
+            {
+                let want = x.mul(&y).and_then(|terms| terms.sum(..)).and_then(|sum| sum.cast(dtype)).unwrap();
+                for threads in [1, 2] {
+                    let got = with_threads(threads, || x.matmul(&y)).unwrap().unwrap();
+                    assert_eq!((got.dtype(), got.item().unwrap()), (dtype, want.item().unwrap()), "{n}");
+                }
+            }
+        }
+    }
+}

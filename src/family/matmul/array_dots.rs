@@ -11,14 +11,21 @@ use crate::base::error::Result;
 use crate::base::parallel;
 use crate::base::strided::Strided;
 
+/// Terms of a single product of `float64` below which the call takes longer than all of them.
+const SHORT: usize = 1 << 9;
+
 /// The product in shape `(batch…, 1, 1)` of rows, conjugated if `conjugates`, and columns of one dtype other than bool, broadcast to as many
 /// of each. `None` of other products, and of those without terms; of a single one of floats that is done sooner by what multiplies matrices,
-/// since threads do not share it; and where an operand is repeated and lies in no order that can be followed.
+/// if threads do not share it; and where an operand is repeated and lies in no order that can be followed.
 pub(super) fn product(a: &Strided, b: &Strided, shape: &[usize], conjugates: bool) -> Result<Option<Strided>> {
     let Some((batch, [1, 1])) = shape.split_last_chunk() else { return Ok(None) };
     let (dtype, k) = (a.dtype, a.shape[a.ndim() - 1]);
-    let is_floats = matches!(dtype, DType::F32 | DType::F64 | DType::Complex64);
-    if k == 0 || shape.contains(&0) || is_floats && k < 2 * SHARE && batch.iter().all(|&n| n == 1) {
+    let is_short = match dtype {
+        DType::F32 | DType::Complex64 => k < 2 * SHARE,
+        DType::F64 => k < SHORT,
+        _ => false,
+    };
+    if k == 0 || shape.contains(&0) || is_short && batch.iter().all(|&n| n == 1) {
         return Ok(None);
     }
     macro_rules! of {
