@@ -547,7 +547,7 @@ fn dots_with_conjugates() {
         let i = Tensor::scalar(c128::new(0.0, 1.0)).cast(dtype).unwrap();
         let mut of = |shape: &[usize]| {
             let [re, im] = [(); 2].map(|()| numbers.strided(shape, dtype));
-            re.add(&im.mul(&i).unwrap()).unwrap()
+            re.add(im.mul(&i).unwrap()).unwrap()
         };
         let shapes: [([usize; 2], [usize; 3]); 8] = [
             ([3, 0], [2, 3, 0]),
