@@ -22,6 +22,7 @@ mod dots;
 mod double;
 mod eights;
 mod extent;
+mod few_columns;
 mod floats;
 mod fused;
 mod kernels;

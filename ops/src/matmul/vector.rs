@@ -9,6 +9,7 @@
 use std::ops::Range;
 
 use super::eights::Lanes;
+use super::few_columns::{self, Sided};
 use super::lanes;
 use super::source::{Source, Whole};
 use super::stencils::Sides;
@@ -160,7 +161,7 @@ impl<'a, T, S> Row<'a, T, S> {
     /// # Safety
     /// As [`Row::from`], and there are `N`.
     #[inline(always)]
-    unsafe fn at<const N: usize>(&self, k: u32, column: usize) -> &'a [T; N] {
+    pub(super) unsafe fn at<const N: usize>(&self, k: u32, column: usize) -> &'a [T; N] {
         // SAFETY: the caller's promise.
         unsafe { &*self.from(k, column).cast::<[T; N]>() }
     }
@@ -316,82 +317,6 @@ impl Float for f32 {
     }
 }
 
-/// Columns of a dense matrix that are summed in [`SIDES`] parts of a row.
-const NARROWEST: usize = 8;
-const SIDES: usize = 4;
-
-/// All `N` columns of a row of the product with a matrix that has no more: of so few an addition waits for the one before it, so every
-/// fourth stored element goes to sums of its own.
-///
-/// # Safety
-/// The row was made for `N` columns.
-#[inline(always)]
-unsafe fn in_sides<T: Sided, const N: usize, const AWAY: u8>(row: &Row<'_, T>) -> [T; N] {
-    let mut sum = [0.0f64; N];
-    let mut e = 0;
-    for (values, indices) in row.values.chunks(T::PIECE_OF_SIDE).zip(row.indices.chunks(T::PIECE_OF_SIDE)) {
-        let mut sides = [[T::default(); N]; SIDES];
-        let ((fours, rest), (four_indices, rest_indices)) = (values.as_chunks::<SIDES>(), indices.as_chunks::<SIDES>());
-        for (x, k) in fours.iter().zip(four_indices) {
-            for side in 0..SIDES {
-                row.look::<N, AWAY>(1, e + side, 0);
-                // SAFETY: an index of the row; the caller's promise.
-                let y = unsafe { row.at::<N>(k[side], 0) };
-                for i in 0..N {
-                    sides[side][i] = sides[side][i] + x[side] * y[i];
-                }
-            }
-            e += SIDES;
-        }
-        for (&x, &k) in rest.iter().zip(rest_indices) {
-            row.look::<N, AWAY>(1, e, 0);
-            // SAFETY: as above.
-            let y = unsafe { row.at::<N>(k, 0) };
-            for i in 0..N {
-                sides[0][i] = sides[0][i] + x * y[i];
-            }
-            e += 1;
-        }
-        for i in 0..N {
-            sum[i] += (sides[0][i].wide() + sides[2][i].wide()) + (sides[1][i].wide() + sides[3][i].wide());
-        }
-    }
-    let mut out = [T::default(); N];
-    for i in 0..N {
-        out[i] = T::round(sum[i]);
-    }
-    // SAFETY: the caller's promise.
-    if sum.iter().all(|s| s.is_finite()) { out } else { unsafe { T::again(row, out) } }
-}
-
-/// A float of which few columns are summed in [`in_sides`].
-pub(super) trait Sided: Lanes {
-    /// Stored elements whose products are summed in this type.
-    const PIECE_OF_SIDE: usize;
-    /// What is not finite, summed in `f64` if it was not.
-    ///
-    /// # Safety
-    /// As [`in_sides`].
-    unsafe fn again<const N: usize>(row: &Row<'_, Self>, out: [Self; N]) -> [Self; N];
-}
-
-impl Sided for f64 {
-    const PIECE_OF_SIDE: usize = usize::MAX;
-    #[inline(always)]
-    unsafe fn again<const N: usize>(_: &Row<'_, f64>, out: [f64; N]) -> [f64; N] {
-        out
-    }
-}
-
-impl Sided for f32 {
-    const PIECE_OF_SIDE: usize = SIDES * RUN;
-    #[inline(always)]
-    unsafe fn again<const N: usize>(row: &Row<'_, f32>, _: [f32; N]) -> [f32; N] {
-        // SAFETY: the caller's promise.
-        unsafe { in_f64(row, 0) }
-    }
-}
-
 /// A plain loop: the closure of `map` would be compiled for any CPU, and called.
 #[inline(always)]
 fn rounded<const N: usize>(sums: [f64; N]) -> [f32; N] {
@@ -406,7 +331,7 @@ fn rounded<const N: usize>(sums: [f64; N]) -> [f32; N] {
 /// As [`Float::tile`].
 #[cold]
 #[inline(never)]
-unsafe fn in_f64<const N: usize>(row: &Row<'_, f32>, column: usize) -> [f32; N] {
+pub(super) unsafe fn in_f64<const N: usize>(row: &Row<'_, f32>, column: usize) -> [f32; N] {
     let mut sum = [0.0f64; N];
     for (&x, &k) in row.values.iter().zip(row.indices) {
         // SAFETY: an index of the row; the caller's promise.
@@ -460,13 +385,6 @@ impl<T: Paired> Loop for SparseDense<'_, T> {
             // Other rows of the piece met them before.
             return self.panels(group, panel);
         }
-        if (2..=NARROWEST).contains(&n) {
-            return match group.away() {
-                NEAR => self.narrow::<NEAR>(group),
-                FAR => self.narrow::<FAR>(group),
-                _ => self.narrow::<SCATTERED>(group),
-            };
-        }
         match group.away() {
             NEAR => self.rows::<NEAR>(group),
             FAR => self.rows::<FAR>(group),
@@ -514,35 +432,11 @@ impl<T: Paired> SparseDense<'_, T> {
     }
 
     #[inline(always)]
-    fn narrow<const AWAY: u8>(self, group: Group<'_, T>) {
-        match self.n {
-            2 => self.in_sides::<2, AWAY>(group),
-            3 => self.in_sides::<3, AWAY>(group),
-            4 => self.in_sides::<4, AWAY>(group),
-            5 => self.in_sides::<5, AWAY>(group),
-            6 => self.in_sides::<6, AWAY>(group),
-            7 => self.in_sides::<7, AWAY>(group),
-            _ => self.in_sides::<NARROWEST, AWAY>(group),
-        }
-    }
-
-    #[inline(always)]
-    fn in_sides<const N: usize, const AWAY: u8>(self, group: Group<'_, T>) {
-        let SparseDense { rows, out, .. } = self;
-        let out = out.as_chunks_mut::<N>().0;
-        for (out, first) in out.chunks_mut(TOGETHER).zip(rows.clone().step_by(TOGETHER)) {
-            let last = rows.end.min(first + TOGETHER);
-            let b = group.checked(first..last);
-            for (out, r) in out.iter_mut().zip(first..last) {
-                // SAFETY: the group was made for `N` columns.
-                *out = unsafe { in_sides::<T, N, AWAY>(&group.row::<Whole, AWAY>(r, b, Whole)) };
-            }
-        }
-    }
-
-    #[inline(always)]
     fn rows<const AWAY: u8>(self, group: Group<'_, T>) {
         let SparseDense { rows, n, out, level, stream, .. } = self;
+        if few_columns::WIDTHS.contains(&n) {
+            return few_columns::products::<T, AWAY>(group, rows, out);
+        }
         for (i, out) in out.chunks_mut(n * TOGETHER).enumerate() {
             let first = rows.start + i * TOGETHER;
             let last = rows.end.min(first + TOGETHER);
