@@ -3,7 +3,7 @@
 use crate::common::rng::Rng;
 use openwork::parallel::with_threads;
 use openwork::{
-    DType, ErrorKind, Fill, Layout, NanPolicy, Scalar, Tensor, c128, explain, f16, promote, s, trace,
+    DType, ErrorKind, Fill, Layout, NanPolicy, Scalar, Semiring, Tensor, c128, explain, f16, promote, s, trace,
     with_densify_budget, with_nan_policy,
 };
 
@@ -324,6 +324,21 @@ fn shapes_beyond_memory() {
     assert_eq!((out.shape(), out.nse()), (&[big, 2][..], 4));
     assert_eq!(out.get([big - 1, 1]).unwrap(), Some(Scalar::F64(8.0)));
     assert_eq!(out.get([5, 1]).unwrap(), Some(Scalar::F64(0.0)));
+    // Columns of which neither operand has pointers: none are made for the result.
+    let columns = coo(&[big, 2], vec![vec![4, far], vec![0, 1]], 0.0).to_layout(Layout::Csc).unwrap();
+    let rows = coo(&[2, big], vec![vec![0, 1], vec![7, far]], 0.0);
+    for rows in [rows.to_layout(Layout::Csr).unwrap(), rows, columns.matrix_transpose().unwrap()] {
+        let out = columns.matmul(&rows).unwrap();
+        assert_eq!((out.shape(), out.layout(), out.nse()), (&[big, big][..], Layout::Coo, 2));
+        assert_eq!(out.get([big - 1, big - 1]).unwrap(), Some(Scalar::F64(4.0)));
+        let same = columns.matmul_with(&rows, Semiring::PLUS_TIMES).unwrap();
+        assert_eq!((same.layout(), same.nse()), (Layout::Coo, 2));
+    }
+    let few = coo(&[2, 200_000], vec![vec![0, 1], vec![7, 9]], 0.0);
+    assert_eq!(columns.matmul(&few.to_layout(Layout::Csc).unwrap()).unwrap().layout(), Layout::Csc);
+    assert_eq!(columns.matmul(&few).unwrap().layout(), Layout::Coo);
+    let full = Tensor::full([2, 200_000], 1.0, Layout::Strided).unwrap().to_sparse(Layout::Coo, 0.0).unwrap();
+    assert_eq!(columns.matmul(&full).unwrap().layout(), Layout::Csc);
     // Batches by the billion meet one matrix.
     let many = coo(&[big, 3, 4], vec![vec![1, far], vec![2, 0], vec![3, 1]], 0.0);
     let one = coo(&[4, 2], vec![vec![3, 1], vec![0, 1]], 0.0);

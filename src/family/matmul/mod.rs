@@ -57,10 +57,10 @@ impl Tensor {
     /// dtype: the promotion of both. Integers wrap in it, bool is or-and, floats of sparse operands accumulate
     /// in `f64` or better and are rounded once; of `f32` a dozen terms are added in `f32` first.
     ///
-    /// Layouts: strided if an operand is; else that of `self` where it has a name for the result (`Csr` otherwise, or
-    /// `Coo` where rows are far more than stored elements). Fill: `0` for two zero fills; an array where the
-    /// background varies along one output axis
-    /// (a left fill that is scalar or of shape `(1, K)` beside a zero fill, or the mirror image); a result
+    /// Layouts: strided if an operand is; else that of `self` where it has a name for the result (`Csr` otherwise). `Coo`
+    /// instead where neither operand has pointers for the rows and these are far more than the stored elements, or the
+    /// columns, if it would be `Csc`. Fill: `0` for two zero fills; an array where the background varies along one output
+    /// axis (a left fill that is scalar or of shape `(1, K)` beside a zero fill, or the mirror image); a result
     /// whose background varies along both is strided, within the densify budget. Products with an undefined
     /// fill skip absent terms, and an element without terms is absent. Beside a defined fill a
     /// row exists whole or not at all; if all do, the product is strided.
@@ -272,6 +272,7 @@ fn in_layout(left: Layout, out: Tensor) -> Result<Tensor> {
             let layout = match named(layout, out.ndim()) {
                 // Rows so many beside what is stored that a pointer for each would be most of it, or more than memory holds.
                 Layout::Csr if layout != Layout::Csr && operand::is_hyper_sparse(s) => Layout::Coo,
+                Layout::Csc if operand::has_many_columns(s) => Layout::Coo,
                 layout => layout,
             };
             if out.layout() == layout { Ok(out) } else { out.to_layout(layout) }

@@ -35,9 +35,21 @@ pub(super) struct Stored {
 
 /// Whether rows are so many beside what is stored that only those that store something are listed.
 pub(super) fn is_hyper_sparse(s: &Sparse) -> bool {
-    let rows = s.shape[..s.ndim() - 1].iter().try_fold(1usize, |n, &size| n.checked_mul(size));
-    let has_all = s.pattern.layout(&s.shape) == Layout::Csr;
-    !has_all && rows.is_none_or(|rows| rows > 4 * s.pattern.positions + (1 << 16))
+    are_many(s, s.ndim() - 1, Layout::Csr)
+}
+
+/// Whether columns of matrices are so many beside what is stored that a pointer for each would be most of it.
+pub(super) fn has_many_columns(s: &Sparse) -> bool {
+    s.ndim() >= 2 && are_many(s, s.ndim() - 2, Layout::Csc)
+}
+
+/// Whether slices along an axis are many beside what is stored, of a tensor that does not have pointers for all of them, as one of
+/// the layout `whole` has.
+fn are_many(s: &Sparse, axis: usize, whole: Layout) -> bool {
+    let others = s.shape.iter().enumerate().filter(|&(other, _)| other != axis);
+    let slices = others.map(|(_, &size)| size).try_fold(1usize, |n, size| n.checked_mul(size));
+    let has_all = s.pattern.layout(&s.shape) == whole;
+    !has_all && slices.is_none_or(|slices| slices > 4 * s.pattern.positions + (1 << 16))
 }
 
 /// A tensor as it is stored by rows: all of them, or, where they are many and need not be there, those that store something.
