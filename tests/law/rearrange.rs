@@ -258,7 +258,11 @@ fn repeat(x: Sample, _: &Cell, rng: &mut Rng) -> Case {
 }
 
 fn tile(x: Sample, _: &Cell, rng: &mut Rng) -> Case {
-    let repeats: Vec<usize> = (0..rng.below(x.model.ndim() + 2)).map(|_| *rng.pick(&[0, 1, 1, 2, 3])).collect();
+    let mut repeats: Vec<usize> = (0..rng.below(x.model.ndim() + 2)).map(|_| *rng.pick(&[0, 1, 1, 2, 3])).collect();
+    // So many that copies are joined from copies.
+    if let Some(times) = repeats.last_mut().filter(|_| rng.one_in(12)) {
+        *times = 64 + rng.below(30);
+    }
     let given = repeats.clone();
     on_one(x, format!("{repeats:?}"), |m| Ok(m.tile(&repeats)), move |t| t.tile(&given))
 }

@@ -5,7 +5,7 @@ use crate::common::path;
 use crate::common::tensors::{elements, says};
 use openwork::trace::Path;
 use openwork::{
-    DType, Ellipsis, ErrorKind, Fill, Index, Layout, NewAxis, Pad, ReduceOp, Result, Scalar, Tensor, s,
+    DType, Ellipsis, ErrorKind, Fill, Index, Layout, NewAxis, Pad, ReduceOp, Result, Scalar, Tensor, s, tensor,
     with_densify_budget,
 };
 
@@ -56,6 +56,32 @@ fn what_moves_no_index_is_a_view() {
     assert_eq!(memory(&window), memory(&whole) + before);
     let dense = iota(&[4, 5]);
     assert_eq!(path("slice", || dense.slice(s![..;-1, 1..;2])), Path::Strided);
+}
+
+/// Many copies are joined from copies that are joined before.
+#[test]
+fn tiles_by_the_hundred() {
+    let levels = Tensor::from_vec([3], vec![1.0, 2.0, 3.0]).unwrap();
+    for layout in [Layout::Strided, Layout::Coo, Layout::Csr, Layout::Csc, Layout::Dcsr] {
+        let x = Tensor::random([3, 4], 0.5, 0.0, layout, 3).unwrap();
+        let shifted = x.add(levels.reshape([3, 1]).unwrap()).unwrap();
+        for (x, axis) in [(&x, 0), (&x, 1), (&shifted, 0), (&shifted, 1)] {
+            let n = x.shape()[axis];
+            for times in [1, 63, 64, 65, 72, 511, 512, 577, 5000] {
+                let mut repeats = [1, 1];
+                repeats[axis] = times;
+                let tiled = x.tile(repeats).unwrap();
+                assert_eq!((tiled.layout(), tiled.shape()[axis]), (x.layout(), n * times), "{layout}");
+                let places: Vec<usize> = (0..n * times).map(|i| i % n).collect();
+                let want = x.to_dense().unwrap().index_select(places, axis).unwrap();
+                assert_eq!(elements(&tiled), elements(&want), "{layout}, axis {axis}, {times}");
+            }
+        }
+    }
+    let row = Tensor::coo([1, 5], vec![vec![0u64; 2], vec![1, 3]], &tensor![1.0, 2.0], 0.0).unwrap();
+    let many = row.to_layout(Layout::Csr).unwrap().tile([400_001, 1]).unwrap();
+    assert_eq!((many.nse(), many.layout()), (800_002, Layout::Csr));
+    assert_eq!(many.get([400_000, 3]).unwrap(), Some(2.0.into()));
 }
 
 #[test]

@@ -244,6 +244,8 @@ impl Tensor {
     /// # Ok::<(), openwork::Error>(())
     /// ```
     ///
+    /// Layout and fill as [`Tensor::concat`] of the copies. Cost: in proportion to the result, for each axis with copies.
+    ///
     /// # Errors
     /// If the result is too large.
     pub fn tile(&self, repeats: impl AsRef<[usize]>) -> Result<Tensor> {
@@ -258,7 +260,7 @@ impl Tensor {
                 let nse = out.nse().checked_mul(times);
                 along::fits(out.shape(), nse)?;
                 along::fits(out.shape(), Some(times))?;
-                out = join::concat(&vec![&out; times], axis)?;
+                out = tiled(&out, times, axis)?;
             }
         }
         Ok(call.done(out))
@@ -364,6 +366,23 @@ impl Tensor {
         }
         call.end((0..x.shape()[a]).map(|i| x.narrow(i..i + 1, a)?.squeeze(a)).collect())
     }
+}
+
+/// A tensor so many times along an axis. Many copies are joined from copies that are joined before, or what each part costs
+/// would be most of the time and memory: those take at most a seventh of the result.
+fn tiled(x: &Tensor, times: usize, axis: usize) -> Result<Tensor> {
+    const STEP: usize = 8;
+    let mut longer = vec![(1_usize, x.clone())];
+    while let Some((size, last)) = longer.last().filter(|(size, _)| size.saturating_mul(STEP * STEP) <= times) {
+        let next = join::concat(&[last; STEP], axis)?;
+        longer.push((size * STEP, next));
+    }
+    let (mut parts, mut left) = (Vec::new(), times);
+    for (size, part) in longer.iter().rev() {
+        parts.extend(std::iter::repeat_n(part, left / size));
+        left %= size;
+    }
+    join::concat(&parts, axis)
 }
 
 /// The same tensor in levels that hold the axis whole.
