@@ -38,13 +38,21 @@ def cases(patterns):
     return chosen
 
 
-def milliseconds(command, case):
-    """What the last line of JSON for the case says that the command writes, or None."""
+def hold(cores):
+    """Leaves this process so many cores: some libraries take all that they see, whatever number of threads they are told."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cores])
+
+
+def milliseconds(command, case, threads):
+    """What the last line of JSON for the case says that the command writes, or None; it has as many cores as threads."""
     op, workload, dtype = case.split(":")
     with tempfile.NamedTemporaryFile("r", suffix=".jsonl") as out:
         filled = [part.replace("{out}", out.name) for part in command]
         try:
-            run = subprocess.run(filled, capture_output=True, text=True, timeout=LIMIT_S)
+            run = subprocess.run(
+                filled, capture_output=True, text=True, timeout=LIMIT_S, preexec_fn=lambda: hold(int(threads))
+            )
         except subprocess.TimeoutExpired:
             return None
         found = None
@@ -80,7 +88,7 @@ def main():
             times = {name: [] for name in names}
             for _ in range(given.rounds):
                 for name, command in commands(peers, given.data, case, count):
-                    ms = milliseconds(command, case)
+                    ms = milliseconds(command, case, count)
                     if ms is not None:
                         times[name].append(ms)
             medians = {name: statistics.median(found) for name, found in times.items() if found}
