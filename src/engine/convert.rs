@@ -165,18 +165,19 @@ pub(crate) fn to_named(s: &Sparse, layout: Layout) -> Result<Cow<'_, Sparse>> {
     convert(s, &LevelSpec::of_layout(layout, &s.shape)?).map(Cow::Owned)
 }
 
-/// A copy of a compressed matrix in whose last level an axis is, if it is in the one above: what slices along it store lies
-/// together. The matrix is canonical; `None` for anything else.
+/// A compressed copy of a canonical matrix in whose last level an axis is, if that comes first in storage: what slices along it store
+/// lies together. `None` for anything else.
 pub(crate) fn turned(s: &Sparse, axis: usize) -> Result<Option<Sparse>> {
-    let mut spec = s.pattern.spec();
-    let is_compressed = spec.levels == [LevelKind::Dense, LevelKind::Sparse { rank: 1 }];
+    let spec = s.pattern.spec();
     let [first, last] = spec.dims[..] else { return Ok(None) };
+    let is_compressed =
+        spec.level_dims() == 2 && spec.levels.iter().any(|level| matches!(level, LevelKind::Sparse { .. }));
     // Pointers over the other axis are not to be many beside what is stored.
     let is_long = s.shape[last.0] / 4 > s.nse();
     if !s.pattern.is_canonical() || !is_compressed || first != (axis, Part::Whole) || last.1 != Part::Whole || is_long {
         return Ok(None);
     }
-    spec.dims.swap(0, 1);
+    let spec = LevelSpec { levels: vec![LevelKind::Dense, LevelKind::Sparse { rank: 1 }], dims: vec![last, first] };
     convert(s, &spec).map(Some)
 }
 

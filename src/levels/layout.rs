@@ -197,6 +197,17 @@ impl LevelSpec {
         LevelSpec { levels: freed(self.levels), ..self }
     }
 
+    /// How many slices have a pointer of their own, whether they store something or not: rows of CSR, columns of CSC, 1 of COO.
+    pub(crate) fn slices(&self, shape: &[usize]) -> usize {
+        let size = |&(axis, part): &(usize, Part)| match part {
+            Part::Whole => shape[axis],
+            Part::Div(b) => shape[axis] / b,
+            Part::Mod(b) => b,
+        };
+        let dense = self.levels.iter().take_while(|level| matches!(level, LevelKind::Dense)).count();
+        self.dims[..dense].iter().map(size).fold(1, usize::saturating_mul)
+    }
+
     /// How many dimensions the levels take.
     pub(crate) fn level_dims(&self) -> usize {
         self.levels.iter().map(|l| l.rank()).sum()

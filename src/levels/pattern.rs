@@ -46,6 +46,15 @@ impl Dim {
     pub(crate) fn step(self) -> usize {
         if let Part::Div(block) = self.part { block } else { 1 }
     }
+
+    /// Where an element of the tensor is along it.
+    pub(crate) fn coordinate(self, index: &[usize]) -> usize {
+        match self.part {
+            Part::Whole => index[self.axis],
+            Part::Div(block) => index[self.axis] / block,
+            Part::Mod(block) => index[self.axis] % block,
+        }
+    }
 }
 
 /// All the indices of a sparse tensor.

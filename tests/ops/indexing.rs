@@ -5,8 +5,8 @@ use crate::common::path;
 use crate::common::tensors::{elements, says};
 use openwork::trace::Path;
 use openwork::{
-    DType, Ellipsis, ErrorKind, Fill, Index, Layout, NewAxis, Pad, ReduceOp, Result, Scalar, Tensor, s, tensor,
-    with_densify_budget,
+    DType, Ellipsis, ErrorKind, Fill, Index, Layout, LevelKind, LevelSpec, NewAxis, Pad, Part, ReduceOp, Result,
+    Scalar, Tensor, s, tensor, with_densify_budget,
 };
 
 mod assigned;

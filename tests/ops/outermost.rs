@@ -3,7 +3,7 @@
 
 use openwork::parallel::with_threads;
 use openwork::trace::Path;
-use openwork::{DType, Fill, Layout, Scalar, Tensor};
+use openwork::{DType, Fill, Layout, Scalar, Tensor, s};
 
 use crate::common::path;
 use crate::common::rng::Rng;
@@ -135,4 +135,115 @@ fn folds_of_slices_are_those_of_other_layouts() {
         }
     }
     assert_eq!(path("median", || made[0].median(0)), Path::Specialised);
+}
+
+/// Whole tensors in any layout answer as arrays do, and as lists of coordinates in C order.
+#[test]
+fn of_all_elements_in_any_layout() {
+    let mut rng = Rng::new(17);
+    let shape = [390, 420];
+    let n: usize = shape.iter().product();
+    for (chance, numbers) in [(0.03, 3), (0.4, 100_000), (1.0, 2)] {
+        let values: Vec<f64> = (0..n)
+            .map(|_| if rng.chance(chance) { rng.below(numbers) as f64 - numbers as f64 / 2.0 } else { 0.0 })
+            .collect();
+        let plain = Tensor::from_vec(shape, values).unwrap();
+        let with_nan = plain.index_put(s![7, [3usize, 400, 9]], f64::NAN).unwrap();
+        for x in [&plain, &with_nan, &plain.abs().unwrap(), &plain.abs().unwrap().neg().unwrap()] {
+            for fill in [0.0, -1.0, 1.0, f64::NAN] {
+                let layouts = [
+                    Layout::Coo,
+                    Layout::Csr,
+                    Layout::Csc,
+                    Layout::Dcsr,
+                    Layout::Dcsc,
+                    Layout::Bsr { block: [13, 2] },
+                    Layout::Bsc { block: [1, 420] },
+                    Layout::HybridCoo { dense_dims: 1 },
+                ];
+                for layout in layouts {
+                    let sparse = x.to_sparse(layout, fill).unwrap();
+                    let stored = sparse.stored();
+                    let listed = stored.to_layout(Layout::Coo).unwrap();
+                    for greatest in [true, false] {
+                        let of = |x: &Tensor| if greatest { x.argmax(..) } else { x.argmin(..) }.unwrap();
+                        let at = |x: &Tensor| of(x).item_as::<i64>().unwrap();
+                        assert_eq!(at(&sparse), at(x), "{layout} over {fill}, {greatest}");
+                        assert_eq!(of(&sparse).layout(), Layout::Strided);
+                        if stored.nse() > 0 {
+                            // Where what is stored has its greatest one first, by hand.
+                            let best = if greatest { listed.max(..) } else { listed.min(..) }.unwrap();
+                            let best = best.item_as::<f64>().unwrap();
+                            let is_it = |v: &Scalar| v.to::<f64>() == best || (v.to::<f64>().is_nan() && best.is_nan());
+                            let equal = listed.iter_stored().filter(|(_, v)| is_it(v));
+                            let first = equal.map(|(index, _)| index[0] * shape[1] + index[1]).min().unwrap();
+                            assert_eq!(at(&stored), first as i64, "{layout} with nothing beneath, {greatest}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+    // More elements than memory has; the first hundreds are stored, and less than what is not.
+    let n = 1 << 30;
+    let first: Vec<u64> = (0..700).collect();
+    let ones = Tensor::full([700], -1.0, Layout::Strided).unwrap();
+    let x = Tensor::coo([n, n], vec![vec![0; 700], first], &ones, 0.0).unwrap();
+    assert_eq!(x.argmax(..).unwrap().item_as::<i64>().unwrap(), 700);
+    assert_eq!(x.argmin(..).unwrap().item_as::<i64>().unwrap(), 0);
+    let x = x.to_layout(Layout::Dcsc).unwrap();
+    assert_eq!(x.argmax(..).unwrap().item_as::<i64>().unwrap(), 700);
+    assert_eq!(x.matrix_transpose().unwrap().argmax(..).unwrap().item_as::<i64>().unwrap(), 1);
+    assert_eq!(x.flip(..).unwrap().argmin(..).unwrap().item_as::<i64>().unwrap(), (n * n - 700) as i64);
+    let beyond = Tensor::coo(
+        [n, n, n],
+        vec![vec![n as u64 - 1], vec![2], vec![3]],
+        &Tensor::scalar(4.0).reshape([1]).unwrap(),
+        0.0,
+    );
+    assert!(beyond.unwrap().argmax(..).unwrap_err().to_string().contains("does not fit int64"));
+}
+
+/// Ops that ask for no order take what is stored as it lies: in blocks and by columns as well.
+#[test]
+fn what_needs_no_order_is_the_same_in_any_layout() {
+    let mut rng = Rng::new(19);
+    let values: Vec<f64> = (0..1200).map(|_| if rng.chance(0.3) { rng.below(9) as f64 - 4.0 } else { 1.0 }).collect();
+    let x = Tensor::from_vec([30, 40], values).unwrap();
+    let ints = |x: &Tensor| x.cast(DType::I64).unwrap().to_vec::<i64>().unwrap();
+    let row = Tensor::arange(0.0, 40.0, 1.0).unwrap().remainder(3.0).unwrap().reshape([1, 40]).unwrap();
+    let fills = [Fill::from(1.0), Fill::from(0.0), Fill::from(&row), Fill::Undefined];
+    for layout in [Layout::Csc, Layout::Dcsc, Layout::Bsr { block: [3, 4] }, Layout::Bsc { block: [2, 5] }, Layout::Csf]
+    {
+        for fill in &fills {
+            let sparse = x.to_sparse(layout, fill.clone()).unwrap();
+            let (found, want) = (sparse.unique_counts().unwrap(), x.unique_counts().unwrap());
+            assert_eq!(
+                (ints(&found.values), ints(&found.counts)),
+                (ints(&want.values), ints(&want.counts)),
+                "{layout}"
+            );
+            assert_eq!(ints(&sparse.unique_values().unwrap()), ints(&want.values));
+            let (found, want) = (sparse.unique_inverse().unwrap(), x.unique_inverse().unwrap());
+            assert_eq!(
+                (ints(&found.values), ints(&found.inverse)),
+                (ints(&want.values), ints(&want.inverse)),
+                "{layout}"
+            );
+            let bins = sparse.abs().unwrap().cast(DType::I32).unwrap().bincount(None, 0).unwrap();
+            assert_eq!(ints(&bins), ints(&x.abs().unwrap().cast(DType::I32).unwrap().bincount(None, 0).unwrap()));
+            for axes in [vec![0, 1], vec![0], vec![1]] {
+                let near = |f: &dyn Fn(&Tensor) -> openwork::Result<Tensor>| {
+                    let (got, want) = (f(&sparse).unwrap(), f(&x).unwrap());
+                    assert!(got.allclose(&want, 1e-12, 1e-12).unwrap(), "{layout}, {axes:?}: {got} is not {want}");
+                };
+                near(&|x| x.std(1.0, &axes));
+                near(&|x| x.vector_norm(2.0, &axes));
+                near(&|x| x.mul(1e200)?.vector_norm(2.0, &axes)?.div(1e200));
+                near(&|x| x.mul(1e-200)?.vector_norm(2.0, &axes)?.div(1e-200));
+                near(&|x| x.median(&axes));
+                near(&|x| x.mode(&axes));
+            }
+        }
+    }
 }

@@ -2,7 +2,7 @@
 //! arrays in every order of memory. And where elements are that are not zero, variances of wide arrays, norms of rows, repeated elements,
 //! histograms, folds of one element each.
 
-use openwork::{DType, Result, Tensor, c64, c128};
+use openwork::{DType, Fill, Layout, Result, Tensor, c64, c128, s};
 
 use crate::arrays::on_threads;
 
@@ -158,7 +158,7 @@ fn scans_of_what_rows_store() {
         .collect();
     for dtype in [DType::I64, DType::I32, DType::F64, DType::F32, DType::Complex64] {
         let values = Tensor::from_vec([numbers.len()], numbers.clone()).unwrap().cast(dtype).unwrap();
-        let x = Tensor::csr([lengths.len(), 50_000], ends.clone(), columns.clone(), &values, openwork::Fill::Undefined);
+        let x = Tensor::csr([lengths.len(), 50_000], ends.clone(), columns.clone(), &values, Fill::Undefined);
         let x = x.unwrap();
         let found = on_threads(|| {
             let out = x.cumulative_sum(1).unwrap();
@@ -236,7 +236,7 @@ fn elements_again_and_again() {
     }
 }
 
-/// An array's elements are put into bins, those of a list of coordinates are sorted.
+/// Elements are put into bins, those over a fill that varies are sorted.
 #[test]
 fn counts_in_bins() {
     let numbers: Vec<f64> = (0..40_000).map(|i| ((i * i + 7 * i) % 4001) as f64 / 8.0 - 200.0).collect();
@@ -258,16 +258,25 @@ fn counts_in_bins() {
         ] {
             let is_plain = numbers.len() == 40_000 || !dtype.is_float();
             let x = Tensor::from_vec([numbers.len() / 8, 8], numbers.clone()).unwrap().cast(dtype).unwrap();
-            let listed = x.to_layout(openwork::Layout::Coo).unwrap();
+            let one = x.slice(s![4, 3]).unwrap().item().unwrap();
+            let varied = Tensor::from_vec([1, 8], vec![0.0, 1.0, 2.0, 3.0, 0.0, 1.0, 100.0, 3.0]).unwrap();
+            let varied = varied.cast(dtype).unwrap();
+            let forms = [
+                x.clone(),
+                x.to_sparse(Layout::Coo, &varied).unwrap(),
+                x.to_layout(Layout::Csc).unwrap(),
+                x.to_sparse(Layout::Bsr { block: [1, 4] }, one).unwrap(),
+                x.to_sparse(Layout::HybridCoo { dense_dims: 1 }, Fill::Undefined).unwrap(),
+            ];
             for range in ranges.filter(|range| range.is_some() || is_plain) {
                 for bins in [1usize, 7, 1000, 30_000] {
-                    let [a, b] = [&x, &listed].map(|x| {
+                    let [first, rest @ ..] = forms.each_ref().map(|x| {
                         on_threads(|| {
                             let (counts, edges) = x.histogram(bins, range).unwrap();
                             (counts.to_vec::<i64>().unwrap(), edges.to_vec::<f64>().unwrap())
                         })
                     });
-                    assert!(a == b, "{dtype}, {bins} bins, {range:?}");
+                    assert!(rest.iter().all(|found| *found == first), "{dtype}, {bins} bins, {range:?}");
                 }
             }
         }

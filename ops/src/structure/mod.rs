@@ -4,6 +4,7 @@
 
 pub mod agree;
 pub mod arms;
+pub mod bins;
 pub mod buckets;
 pub mod choose;
 pub mod columns;

@@ -112,6 +112,9 @@ impl Slices {
     /// kept axes come first in storage, in whatever order the others do.
     pub(crate) fn in_any_order(x: &Tensor, axes: &[usize]) -> Result<Slices> {
         let Storage::Sparse(s) = &x.storage else { return Slices::without_positions(x, axes) };
+        if axes.len() == x.ndim() && s.pattern.is_unique() && s.nse() > 0 {
+            return Slices::of_all(s, axes);
+        }
         let stored = || s.pattern.dims.iter().map(|d| d.axis).filter(|axis| axes.contains(axis));
         let mut places = axes.to_vec();
         places.sort_unstable();
@@ -126,10 +129,7 @@ impl Slices {
     fn cut(x: &Tensor, axes: &[usize], asked: Asked) -> Result<Slices> {
         let shape = x.shape().to_vec();
         let kept: Vec<usize> = (0..x.ndim()).chosen(|a| !axes.contains(a));
-        let sizes = || axes.iter().map(|&a| shape[a] as u128);
-        let length = if sizes().any(|n| n == 0) { Some(0) } else { sizes().try_fold(1u128, u128::checked_mul) };
-        let length =
-            length.ok_or_else(|| error::shape(&[&shape], "more than 2^128 elements in one slice; name fewer axes"))?;
+        let length = length(&shape, axes)?;
         let axes = axes.to_vec();
         let s = match &x.storage {
             Storage::Strided(s) => {
@@ -182,6 +182,28 @@ impl Slices {
         let fill = s.fill_values();
         let sparse = Some(Keyed { source: s, layout, words, listed: None, pattern, fill, is_whole: false });
         Ok(Slices { kept, axes, shape, length, ends, values, order, sparse })
+    }
+
+    /// All elements as one slice, in storage order.
+    fn of_all(s: &Sparse, axes: &[usize]) -> Result<Slices> {
+        let (values, split) =
+            (s.values.reshape(&[s.nse()])?.to_contiguous()?.into_owned(), Split::new(&s.pattern, &[]));
+        let runs = split.stored_runs();
+        let pattern = Arc::new(split.result_pattern(&[], &runs.layout, &runs.words)?);
+        let (source, fill, layout) = (s.clone(), s.fill_values(), runs.layout);
+        let sparse = Keyed { source, layout, words: Vec::new(), listed: None, pattern, fill, is_whole: false };
+        let (shape, ends) = (s.shape.to_vec(), vec![0, s.nse()]);
+        let length = length(&shape, axes)?;
+        Ok(Slices {
+            kept: Vec::new(),
+            axes: axes.to_vec(),
+            shape,
+            length,
+            ends,
+            values,
+            order: None,
+            sparse: Some(sparse),
+        })
     }
 
     /// How many slices store anything (all of a strided tensor).
@@ -321,6 +343,13 @@ impl Slices {
         }
         Ok(out)
     }
+}
+
+/// Elements of a slice along some axes.
+fn length(shape: &[usize], axes: &[usize]) -> Result<u128> {
+    let sizes = || axes.iter().map(|&a| shape[a] as u128);
+    let length = if sizes().any(|n| n == 0) { Some(0) } else { sizes().try_fold(1u128, u128::checked_mul) };
+    length.ok_or_else(|| error::shape(&[shape], "more than 2^128 elements in one slice; name fewer axes"))
 }
 
 /// A fill that varies along the reduced axes, and what lies where.

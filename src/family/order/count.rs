@@ -1,11 +1,12 @@
 //! Places among sorted elements, and counts of elements in bins.
 
 use openwork_ops::cast::cast_block;
+use openwork_ops::structure::bins::Bins;
 use openwork_ops::structure::keys::KeyLayout;
 use openwork_ops::structure::tally::tally;
 use openwork_ops::{DType, ReduceOp, Scalar, order, promote};
 
-use super::{all, int64, map_keys, whole};
+use super::{all, all_in_any_order, int64, map_keys, whole};
 use crate::base::buffer::Buffer;
 use crate::base::context;
 use crate::base::error::{self, Result};
@@ -122,7 +123,7 @@ impl Tensor {
             (Some(weights), _) => weighted(self, weights, minlength)?,
             (None, Some(out)) => out,
             (None, None) => {
-                let slices = all(self)?;
+                let slices = all_in_any_order(self)?;
                 let (mut bins, mut counts) = (Vec::new(), Vec::new());
                 if let Some(sorted) = Ranked::of(&slices)?.sort_whole() {
                     sorted.each_distinct(&mut |key, n| {
@@ -143,7 +144,7 @@ impl Tensor {
     ///
     /// The edges are those of [`Tensor::linspace`]. Each bin holds its lower edge, the last both. Elements outside the range do not count, nor NaN, nor what is absent.
     /// A range of one point reaches half a unit to both sides; that of no elements is 0 to 1, as NumPy has it. Elements are
-    /// compared as `float64`. Cost: O(nse log nse + bins log nse); of arrays, O(nse + bins).
+    /// compared as `float64`. Cost: O(nse + bins); O(nse log nse + bins log nse) over a fill that varies, and of fewer elements than bins.
     ///
     /// ```
     /// use openwork::tensor;
@@ -162,12 +163,12 @@ impl Tensor {
         }
         convert::dense_len(&[bins.saturating_add(1)], DType::F64)?;
         ordered(self.dtype())?;
-        if let Some((counts, edges)) = of_array(self, bins, range)? {
+        if let Some((counts, edges)) = in_bins(self, bins, range)? {
             let [counts, edges] = [Strided::from_vec(counts, vec![bins]), Strided::from_vec(edges, vec![bins + 1])];
             return Ok(call.done((Tensor::from_strided(counts), Tensor::from_strided(edges))));
         }
         let x = self.cast(DType::F64)?;
-        let slices = all(&x)?;
+        let slices = all_in_any_order(&x)?;
         let mut ranked = Ranked::of(&slices)?;
         let sorted = ranked.sort_whole().filter(|s| s.present() > 0);
         let (low, high) = match (range, &sorted) {
@@ -209,12 +210,26 @@ fn widened(low: f64, high: f64, is_given: bool) -> Result<(f64, f64)> {
     Ok(if low == high { (low - 0.5, high + 0.5) } else { (low, high) })
 }
 
-/// The histogram of an array that has more elements than there are bins: each is put into the bin that its distance from the least edge
-/// says, or, where rounding says otherwise, into one beside it. `None` elsewhere, where edges are all but the same, and where the range
-/// is asked of elements of which one is NaN.
-fn of_array(x: &Tensor, bins: usize, range: Option<(f64, f64)>) -> Result<Option<(Vec<i64>, Vec<f64>)>> {
+/// The histogram of more stored elements than there are bins: each is put into the bin that its distance from the least edge
+/// says, or, where rounding says otherwise, into one beside it; the fill goes into its own as often as it is there. `None` elsewhere,
+/// over a fill that varies, where edges are all but the same, and where the range is asked of elements of which one is NaN.
+fn in_bins(x: &Tensor, bins: usize, range: Option<(f64, f64)>) -> Result<Option<(Vec<i64>, Vec<f64>)>> {
     const PIECE: usize = 1 << 9;
-    let Some(s) = x.strided().filter(|s| s.len() > bins && s.len() > PIECE) else { return Ok(None) };
+    let (s, fill) = match &x.storage {
+        Storage::Strided(s) => (s.clone(), None),
+        Storage::Sparse(s) => {
+            let s = convert::coalesce(s, ReduceOp::Sum)?;
+            let fill = match &s.fill {
+                Fill::Scalar(value) => Some((value.to::<f64>(), x.size() - s.nse() as u128)),
+                Fill::Undefined => None,
+                Fill::Array(_) => return Ok(None),
+            };
+            (s.values, fill)
+        }
+    };
+    if s.len() <= bins || s.len() <= PIECE {
+        return Ok(None);
+    }
     let (low, high) = match range {
         Some(range) => range,
         None => {
@@ -226,31 +241,18 @@ fn of_array(x: &Tensor, bins: usize, range: Option<(f64, f64)>) -> Result<Option
         return Ok(None);
     }
     let (low, high) = widened(low, high, range.is_some())?;
-    let scale = bins as f64 / (high - low);
     // Edges so near each other that several may be the same number.
-    let are_near = (high - low) / bins as f64 <= 1e-12 * low.abs().max(high.abs());
-    if are_near || !scale.is_normal() {
+    if (high - low) / bins as f64 <= 1e-12 * low.abs().max(high.abs()) {
         return Ok(None);
     }
     let edges = spaced(low, high, bins + 1);
-    let (bytes, size, last) = (s.dense_bytes()?, s.dtype.size(), bins - 1);
+    let Some(found) = Bins::new(&edges) else { return Ok(None) };
+    let (bytes, size) = (s.dense_bytes()?, s.dtype.size());
     let count = |share: std::ops::Range<usize>| {
-        let (mut counts, mut numbers) = (vec![0i64; bins], [0.0f64; PIECE]);
-        for piece in bytes[share.start * size..share.end * size].chunks(PIECE * size) {
-            let numbers = &mut numbers[..piece.len() / size];
-            cast_block(s.dtype, piece, DType::F64, bytemuck::cast_slice_mut(numbers));
-            for &x in numbers.iter().filter(|&&x| x >= low && x <= high) {
-                let mut at = (((x - low) * scale) as usize).min(last);
-                while at > 0 && x < edges[at] {
-                    at -= 1;
-                }
-                while at < last && x >= edges[at + 1] {
-                    at += 1;
-                }
-                counts[at] += 1;
-            }
-        }
-        counts
+        found.counts(share.len(), &|start, numbers| {
+            let first = (share.start + start) * size;
+            cast_block(s.dtype, &bytes[first..][..numbers.len() * size], DType::F64, bytemuck::cast_slice_mut(numbers));
+        })
     };
     // A table for each of a few shares, added up.
     let shares = parallel::threads().min(s.len() / bins.max(parallel::GRAIN)).clamp(1, 16);
@@ -258,6 +260,11 @@ fn of_array(x: &Tensor, bins: usize, range: Option<(f64, f64)>) -> Result<Option
     let mut counts = tables.next().unwrap_or_default();
     for table in tables {
         counts.iter_mut().zip(table).for_each(|(all, own)| *all += own);
+    }
+    if let Some((value, times)) = fill.filter(|&(_, times)| times > 0)
+        && let Some(at) = found.of(value)
+    {
+        counts[at] = int64("count", counts[at] as u128 + times)?;
     }
     Ok(Some((counts, edges)))
 }

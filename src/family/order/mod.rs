@@ -35,6 +35,11 @@ fn all(x: &Tensor) -> Result<Slices> {
     Slices::of(x, &(0..x.ndim()).collect::<Vec<_>>())
 }
 
+/// All elements of a tensor, in no order that matters.
+fn all_in_any_order(x: &Tensor) -> Result<Slices> {
+    Slices::in_any_order(x, &(0..x.ndim()).collect::<Vec<_>>())
+}
+
 /// An exact count or place as `int64`.
 fn int64(what: &str, n: u128) -> Result<i64> {
     i64::try_from(n).map_err(|_| error::invalid("self", format_args!("the {what} {n} does not fit int64")))

@@ -2,7 +2,7 @@
 
 use openwork_ops::{DType, Element, c128, order};
 
-use super::{all, int64, map_keys, narrow, whole};
+use super::{all, all_in_any_order, int64, map_keys, narrow, whole};
 use crate::base::buffer::zeroed_vec;
 use crate::base::error::{self, Result};
 use crate::base::parallel::{self, GRAIN};
@@ -100,7 +100,7 @@ impl Tensor {
     /// As [`Tensor::unique_values`]; if a count does not fit `int64`.
     pub fn unique_counts(&self) -> Result<UniqueCounts> {
         let call = trace::call("unique_counts", &[self]);
-        let slices = all(self)?;
+        let slices = all_in_any_order(self)?;
         let keys = Keys::of(&slices)?;
         let (found, counts) = counted(keys.ranked(&slices)?.sort_whole())?;
         Ok(call.done(UniqueCounts { values: keys.tensor(found), counts }))
@@ -113,7 +113,7 @@ impl Tensor {
     /// As [`Tensor::unique_values`].
     pub fn unique_inverse(&self) -> Result<UniqueInverse> {
         let call = trace::call("unique_inverse", &[self]);
-        let slices = all(self)?;
+        let slices = all_in_any_order(self)?;
         let keys = Keys::of(&slices)?;
         let found = keys.ranked(&slices)?.sort_whole().map_or_else(Vec::new, Sorted::into_distinct);
         let inverse = keys.inverse(self, &found)?;
@@ -162,7 +162,7 @@ pub(super) fn distinct(x: &Tensor) -> Result<Strided> {
     if let Some(found) = narrow::distinct(x)? {
         return Ok(found);
     }
-    let slices = all(x)?;
+    let slices = all_in_any_order(x)?;
     let keys = Keys::of(&slices)?;
     Ok(keys.vector(keys.ranked(&slices)?.sort_whole().map_or_else(Vec::new, Sorted::into_distinct)))
 }

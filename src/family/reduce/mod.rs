@@ -5,6 +5,7 @@ mod statistics;
 mod columns;
 mod moments;
 mod order;
+mod foremost;
 mod outermost;
 mod nan;
 mod custom;

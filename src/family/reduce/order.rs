@@ -6,8 +6,9 @@
 use std::ops::Range;
 
 use openwork_ops::reduce::Extreme;
-use openwork_ops::{DType, order};
+use openwork_ops::{DType, Scalar, order};
 
+use super::foremost;
 use super::outermost::in_columns;
 use super::short;
 use crate::base::axes::Axes;
@@ -210,24 +211,44 @@ fn outermost(slice: &Slice<'_>, greatest: bool, dtype: DType) -> u64 {
     best.unwrap_or_default().wrapping_sub(shift)
 }
 
-/// Where the least or the greatest element comes first, in a slice with at most one value of the fill.
-fn first_outermost(slice: &Slice<'_>, elements: &[u8], greatest: bool, dtype: DType) -> Option<u128> {
+/// Which end of the order is looked for.
+#[derive(Clone, Copy)]
+pub(super) struct Outward {
+    pub(super) dtype: DType,
+    pub(super) greatest: bool,
+}
+
+impl Outward {
+    /// How far out a key is, NaN furthest.
+    pub(super) fn rank(self, key: u64) -> u64 {
+        match self.greatest {
+            true => key,
+            false => !key.wrapping_add(u64::from(order::has_nan(self.dtype))),
+        }
+    }
+}
+
+/// The first of the elements that are furthest out, and its key.
+pub(super) fn first_stored(elements: &[u8], outward: Outward) -> Option<(usize, u64)> {
+    let Outward { dtype, greatest } = outward;
     let size = dtype.size();
     let among = |range: Range<usize>| {
         let found = openwork_ops::outermost::first(dtype, &elements[range.start * size..range.end * size], greatest);
         found.map(|(at, key)| (range.start + at, key))
     };
-    // By how far out the key is, NaN furthest.
-    let rank = |key: u64| match greatest {
-        true => key,
-        false => !key.wrapping_add(u64::from(order::has_nan(dtype))),
-    };
-    let better = |a: (usize, u64), b: (usize, u64)| if rank(b.1) > rank(a.1) { b } else { a };
+    let better = |a: (usize, u64), b: (usize, u64)| if outward.rank(b.1) > outward.rank(a.1) { b } else { a };
     let n = elements.len() / size;
-    let stored = match n {
+    match n {
         0..=GRAIN => among(0..n),
         _ => parallel::map_chunks(n, GRAIN, &among).into_iter().flatten().reduce(better),
-    };
+    }
+}
+
+/// Where the least or the greatest element comes first, in a slice with at most one value of the fill.
+fn first_outermost(slice: &Slice<'_>, elements: &[u8], greatest: bool, dtype: DType) -> Option<u128> {
+    let outward = Outward { dtype, greatest };
+    let rank = |key: u64| outward.rank(key);
+    let stored = first_stored(elements, outward);
     let unstored = match slice.rest {
         Rest::Constant { .. } if faults::is(Fault::OutermostStored) => None,
         Rest::Constant { key } if slice.unstored() > 0 => Some(key),
@@ -255,16 +276,26 @@ fn extreme(x: &Tensor, axis: &Axes, greatest: bool) -> Result<Tensor> {
     if let Some(alone) = of_one_each(x, &axes)? {
         return with_axes(zeros(alone.shape())?, axis, &axes);
     }
+    let int64 = |at: u128| {
+        i64::try_from(at).map_err(|_| {
+            error::invalid("self", format_args!("the index {at} does not fit int64: name an axis, or reshape"))
+        })
+    };
+    if axes.len() == x.ndim()
+        && let Some(at) = foremost::place(x, greatest)?
+    {
+        let found = Strided::from_vec(vec![int64(at.into())?], vec![1]);
+        let empty = Strided::constant(Scalar::I64(0), &[]);
+        let slices = Slices::in_any_order(x, &axes)?;
+        return slices.folded(found, slices.fill().is_some().then_some(empty), axis.keeps());
+    }
     let slices = slices_of(x, Slices::with_positions(x, &axes)?)?;
     let (found, empty) = Ranked::fold_by(&slices, false, &|slice, elements| {
         let at = match slice.rest {
             Rest::Varying(_) => slice.first(outermost(slice, greatest, x.dtype())),
             _ => first_outermost(slice, elements, greatest, x.dtype()),
         };
-        let at = at.unwrap_or_default();
-        i64::try_from(at).map_err(|_| {
-            error::invalid("self", format_args!("the index {at} does not fit int64: name an axis, or reshape"))
-        })
+        int64(at.unwrap_or_default())
     })?;
     let n = found.len();
     slices.folded(Strided::from_vec(found, vec![n]), empty, axis.keeps())

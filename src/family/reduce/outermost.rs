@@ -220,7 +220,8 @@ pub(super) fn in_columns(x: &Tensor, axis: usize, greatest: bool) -> Result<Opti
     reduced(Sparse { shape: shape.into(), pattern, values, fill }, s.nse()).map(Some)
 }
 
-fn key_of(value: Scalar) -> u64 {
+/// The key of one value.
+pub(super) fn key_of(value: Scalar) -> u64 {
     let (bytes, size) = value.to_bytes();
     let mut word = [0u128];
     let place: &mut [u8] = &mut bytemuck::cast_slice_mut(&mut word)[..size];

@@ -1,8 +1,8 @@
 //! Moments and norms: reductions that look at a slice as `float64` numbers, and more than once.
 
 use crate::base::mapped::Mapped;
-use openwork_ops::DType;
 use openwork_ops::reduce::pairwise;
+use openwork_ops::{DType, UnaryOp};
 
 use super::{columns, moments};
 use crate::base::axes::Axes;
@@ -11,7 +11,7 @@ use crate::base::parallel::{self, GRAIN};
 use crate::base::strided::Strided;
 use crate::engine::slices::Slices;
 use crate::tensor::fill::{Background, Fill};
-use crate::tensor::{Tensor, trace};
+use crate::tensor::{Sparse, Tensor, trace};
 
 /// # Reducing: moments and norms
 impl Tensor {
@@ -205,22 +205,25 @@ impl Numbers<'_> {
         }
         let all = || self.stored.iter().copied().chain((self.unstored > 0).then_some(self.fill)).map(f64::abs);
         let outermost = if ord > 0.0 { all().fold(0.0, f64::max) } else { all().fold(f64::INFINITY, f64::min) };
-        // A power of two that leaves the term that counts most near 1, where powers would overflow or vanish.
-        let exponent = (outermost.to_bits() >> 52 & 0x7ff) as f64 - 1023.0;
-        let scale = if (exponent.abs() + 1.0) * ord.abs() <= 900.0 {
-            1.0
-        } else {
-            match outermost.log2() {
-                e if e.is_finite() && (e * ord).abs() > 900.0 => (-e.round().clamp(-1000.0, 1000.0)).exp2(),
-                _ => 1.0,
-            }
-        };
+        let scale = scale_of(outermost, ord);
         let [sum] = match ord {
             1.0 => self.sums(|x| [x.abs() * scale]),
             2.0 => self.sums(|x| [(x * scale) * (x * scale)]),
             _ => self.sums(|x| [(x.abs() * scale).powf(ord)]),
         };
         (if ord == 2.0 { sum.sqrt() } else { sum.powf(1.0 / ord) }) / scale
+    }
+}
+
+/// A power of two that leaves the term that counts most near 1, where powers would overflow or vanish.
+fn scale_of(outermost: f64, ord: f64) -> f64 {
+    let exponent = (outermost.to_bits() >> 52 & 0x7ff) as f64 - 1023.0;
+    if (exponent.abs() + 1.0) * ord.abs() <= 900.0 {
+        return 1.0;
+    }
+    match outermost.log2() {
+        e if e.is_finite() && (e * ord).abs() > 900.0 => (-e.round().clamp(-1000.0, 1000.0)).exp2(),
+        _ => 1.0,
     }
 }
 
@@ -391,6 +394,39 @@ fn fill_varies(x: &Tensor, axis: usize) -> bool {
     x.sparse().is_some_and(|s| Background::of(&s.fill, &s.shape).varies(axis))
 }
 
+/// Euclidean norms of slices that are not stored one after the other, as roots of sums over squares: sums need no slices. `None` of
+/// others, and where a square may overflow or vanish.
+fn by_sums(numbers: &Tensor, axes: &Axes, of: &[usize]) -> Result<Option<Tensor>> {
+    let Some(s) = numbers.sparse() else { return Ok(None) };
+    let kept = numbers.ndim() - of.len();
+    let are_apart = s.pattern.dims.iter().take(kept).any(|d| of.contains(&d.axis));
+    let is_sure = |x: f64| (x == 0.0) | ((x.abs() >= 1e-125) & (x.abs() <= 1e125));
+    let are_all = |x: &[f64]| x.iter().fold(true, |all, &x| all & is_sure(x));
+    let are_sure = |x: &Strided| {
+        let numbers = x.typed::<f64>().unwrap_or_default();
+        parallel::map_chunks(numbers.len(), GRAIN, &|range| are_all(&numbers[range])).into_iter().all(|sure| sure)
+    };
+    let fill = s.fill_values().map(|fill| fill.unbroadcast().core());
+    if !are_apart || !s.pattern.is_unique() || !are_sure(&s.values.core()) || !fill.is_none_or(|fill| are_sure(&fill)) {
+        return Ok(None);
+    }
+    numbers.unary(UnaryOp::Square)?.sum(axes)?.sqrt().map(Some)
+}
+
+/// Norms of moduli over a fill that varies along the axes, scaled by one power of two.
+fn over_varying(moduli: &Tensor, ord: f64, axes: &Axes) -> Result<Tensor> {
+    let fill = moduli.sparse().and_then(Sparse::fill_values).map(|fill| fill.unbroadcast());
+    let all = moduli.sparse().map(|s| s.values.core()).into_iter().chain(fill).filter(|x| x.len() > 0);
+    let outermost = |x: Strided| {
+        let x = Tensor::from_strided(x);
+        (if ord > 0.0 { x.max(..) } else { x.min(..) })?.item_as::<f64>()
+    };
+    let ends = all.map(outermost).collect::<Result<Vec<f64>>>()?;
+    let scale = scale_of(ends.into_iter().reduce(if ord > 0.0 { f64::max } else { f64::min }).unwrap_or(1.0), ord);
+    let sums = |x: &Tensor| x.pow(ord)?.sum(axes)?.pow(1.0 / ord);
+    if scale == 1.0 { sums(moduli) } else { sums(&moduli.mul(scale)?)?.mul(1.0 / scale) }
+}
+
 fn norm(x: &Tensor, ord: f64, axes: &Axes) -> Result<Tensor> {
     if ord.is_nan() {
         return Err(error::invalid("ord", "NaN is given, allowed are numbers and infinities"));
@@ -420,8 +456,12 @@ fn norm(x: &Tensor, ord: f64, axes: &Axes) -> Result<Tensor> {
             let moduli = numbers.abs()?;
             let result = if ord > 0.0 { moduli.max(axes)? } else { moduli.min(axes)? };
             result.cast(out)?
+        } else if ord == 2.0
+            && let Some(found) = by_sums(&numbers, axes, &of)?
+        {
+            found.cast(out)?
         } else if of.iter().any(|&axis| fill_varies(x, axis)) {
-            numbers.abs()?.pow(ord)?.sum(axes)?.pow(1.0 / ord)?.cast(out)?
+            over_varying(&numbers.abs()?, ord, axes)?.cast(out)?
         } else {
             let slices = Slices::in_any_order(&numbers, &of)?;
             let (found, empty) = fold(&slices, &|x| x.norm(ord))?;

@@ -22,7 +22,7 @@ use crate::base::strided::Strided;
 use crate::engine::{convert, recompress};
 use crate::levels::indices::{Indices, needs_64_bits};
 use crate::levels::layout::{Layout, LevelSpec};
-use crate::levels::level::Level;
+use crate::levels::level::{Level, LevelKind};
 use crate::levels::names::ArrayName;
 use crate::levels::pattern::{Dim, Part, Pattern};
 use crate::tensor::fill::{Fill, fill_of};
@@ -34,7 +34,8 @@ impl Tensor {
     /// Joins tensors along an axis they have. Other axes have equal sizes; dtypes promote.
     ///
     /// Strided tensors give a strided one. With a sparse one among them the result is sparse, in the layout of the first
-    /// (COO where that cannot hold it), and strided parts are stored elements.
+    /// (COO where that cannot hold it, or would have a pointer for each of far more rows or columns than the parts have), and
+    /// strided parts are stored elements.
     ///
     /// Fill: what the parts' fills agree on (−0 and 0 do); else an array fill that varies along the axis, if it
     /// varies along no other sparse axis; else the fill of the largest part, the others storing what differs, within
@@ -85,7 +86,7 @@ impl Tensor {
 
     /// Matrices along the diagonal of a larger one; vectors are rows. Everywhere else is zero, or absent if one of
     /// the fills is undefined. Strided matrices give a strided one; with a sparse one among them the result is sparse,
-    /// in the layout of the first.
+    /// in the layout of the first, or COO as [`Tensor::concat`].
     ///
     /// ```
     /// use openwork::{Tensor, tensor};
@@ -279,7 +280,26 @@ fn spec_of(parts: &[Tensor], first: &Sparse, axis: usize, shape: &[usize], undef
     if undefined && spec.level_dims() < spec.dims.len() && parts.iter().filter_map(Tensor::sparse).any(other) {
         spec = coo()?;
     }
-    Ok(spec)
+    spared(spec, shape, parts)
+}
+
+/// The level structure of what holds the parts; coordinates where that would have far more slices with a pointer each than the parts
+/// store elements and have pointers.
+fn spared(mut spec: LevelSpec, shape: &[usize], parts: &[Tensor]) -> Result<LevelSpec> {
+    let own = |part: &Tensor| match part.sparse() {
+        Some(s) => s.pattern.spec().slices(&s.shape).saturating_add(s.pattern.positions),
+        None => part.strided().map_or(0, Strided::len),
+    };
+    let most = parts.iter().map(own).fold(0, usize::saturating_add).saturating_mul(4).saturating_add(1 << 16);
+    if spec.slices(shape) <= most {
+        return Ok(spec);
+    }
+    if spec.dims.iter().any(|&(_, part)| part != Part::Whole) {
+        return LevelSpec::of_layout(Layout::Coo, shape);
+    }
+    let rank = spec.level_dims();
+    spec.dims[..rank].sort_unstable_by_key(|&(axis, _)| axis);
+    Ok(LevelSpec { levels: vec![LevelKind::Sparse { rank }], ..spec })
 }
 
 /// Whether two fills of one shape are the same; zeros are, whatever their sign.
@@ -588,7 +608,7 @@ fn block_diag(tensors: &[&Tensor]) -> Result<Tensor> {
             let fill = if undefined { Fill::Undefined } else { Fill::Scalar(Scalar::zero(dtype)) };
             let unblocked = along::unblocked(first)?;
             let spec = if unblocked.level_dims() == 2 { unblocked } else { LevelSpec::of_layout(Layout::Coo, &shape)? };
-            let spec = spec.freed();
+            let spec = spared(spec.freed(), &shape, &matrices)?;
             let mut pieces = Vec::with_capacity(matrices.len());
             for (m, offset) in matrices.iter().zip(offsets) {
                 pieces.push(Piece { sparse: refilled(m, fill.clone(), &spec)?, offset, step: vec![1; 2] });

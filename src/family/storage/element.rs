@@ -5,7 +5,7 @@ use openwork_ops::Scalar;
 
 use crate::base::error::{self, Result};
 use crate::engine::fold;
-use crate::levels::pattern::Part;
+use crate::levels::pattern::Dim;
 use crate::tensor::fill::Fill;
 use crate::tensor::trace;
 use crate::tensor::{Sparse, Storage, Tensor};
@@ -85,11 +85,7 @@ impl Tensor {
 }
 
 fn get_sparse(s: &Sparse, index: &[usize]) -> Result<Option<Scalar>> {
-    let coordinate = |d: &crate::levels::pattern::Dim| match d.part {
-        Part::Whole => index[d.axis],
-        Part::Div(b) => index[d.axis] / b,
-        Part::Mod(b) => index[d.axis] % b,
-    };
+    let coordinate = |d: &Dim| d.coordinate(index);
     let tuple: Vec<usize> = s.pattern.level_dims().mapped(coordinate);
     let mut place: Vec<usize> = std::iter::once(0).chain(s.pattern.value_dims().iter().map(coordinate)).collect();
     let positions = s.pattern.locate(&tuple);

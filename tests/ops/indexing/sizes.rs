@@ -60,3 +60,37 @@ fn indexing() {
     let places = x.replace_fill(0.0).unwrap().argwhere().unwrap();
     assert_eq!(places.get([2, 1]).unwrap(), Some((N as i64 - 1).into()));
 }
+
+/// The first part's layout would have a pointer for each slice that another part has, and need not have, by the billion.
+#[test]
+fn joined_of_few_and_many_slices() {
+    let coo = |shape: [usize; 2], place: [u64; 2]| {
+        Tensor::coo(shape, place.map(|i| vec![i]).to_vec(), &Tensor::from_vec([1], vec![3.0]).unwrap(), 0.0).unwrap()
+    };
+    let tall = coo([N, 2], [N as u64 - 1, 1]).to_layout(Layout::Csc).unwrap();
+    let wide = coo([2, N], [1, 7]).to_layout(Layout::Csr).unwrap();
+    let diagonal = Tensor::block_diag(&[&tall, &wide]).unwrap();
+    assert_eq!((diagonal.layout(), diagonal.nse()), (Layout::Coo, 2));
+    assert_eq!(diagonal.get([N + 1, 9]).unwrap(), Some(3.0.into()));
+    assert_eq!(diagonal.get([N - 1, 1]).unwrap(), Some(3.0.into()));
+    let square = coo([2, 3], [0, 0]);
+    for layout in [Layout::Csc, Layout::Bsc { block: [2, 1] }, Layout::Bsr { block: [1, 1] }, Layout::Dcsr] {
+        let first = square.to_layout(layout).unwrap();
+        let joined = Tensor::concat(&[&first, &wide], 1).unwrap();
+        let by_rows = matches!(layout, Layout::Bsr { .. } | Layout::Dcsr);
+        assert_eq!(joined.layout(), if by_rows { layout } else { Layout::Coo }, "{layout}");
+        assert_eq!((joined.nse(), joined.get([1, 10]).unwrap()), (first.nse() + 1, Some(3.0.into())));
+    }
+    // Rows of values stay such.
+    let rows = Tensor::random([3, 2, 4], 0.5, 0.0, Layout::Coo, 1).unwrap();
+    let (all, one) = (|axis| (axis, Part::Whole), LevelKind::Sparse { rank: 1 });
+    let spec = LevelSpec { levels: vec![LevelKind::Dense, one], dims: [1, 0, 2].map(all).to_vec() };
+    let rows = rows.to_levels(&spec).unwrap();
+    let many = Tensor::zeros([3, N, 4], DType::F64, Layout::HybridCoo { dense_dims: 1 }).unwrap();
+    let joined = Tensor::concat(&[&rows, &many], 1).unwrap();
+    assert_eq!((joined.layout(), joined.nse()), (Layout::HybridCoo { dense_dims: 1 }, rows.nse()));
+    assert_eq!(joined.narrow(0..2, 1).unwrap().to_vec::<f64>().unwrap(), rows.to_vec::<f64>().unwrap());
+    // Few more, and they have pointers.
+    let joined = Tensor::concat(&[&square.to_layout(Layout::Csc).unwrap(), &coo([2, 9000], [0, 5])], 1).unwrap();
+    assert_eq!(joined.layout(), Layout::Csc);
+}
