@@ -96,9 +96,25 @@ pub(crate) fn element_keys(s: &Sparse, dims: &[Dim]) -> Result<(KeyLayout, Vec<V
     Ok(keys_of(p, dims, true))
 }
 
+/// How many low bits of keys over `dims` are settled by the order in which elements are stored: that of the `stored` dimensions. Where the
+/// first few of `dims` are alike, storage order is that of the stored ones left, the first of which may be the rest of `dims`.
+fn settled(pattern: &Pattern, stored: &[Dim], dims: &[Dim], layout: &KeyLayout) -> u32 {
+    if !pattern.is_canonical() || layout.word_bits.len() != 1 {
+        return 0;
+    }
+    let is_settled = |&first: &usize| {
+        let (alike, rest) = dims.split_at(first);
+        let left = stored.iter().filter(|dim| !alike.contains(dim));
+        rest.iter().eq(left.take(rest.len()))
+    };
+    let first = (0..dims.len()).find(is_settled).unwrap_or(dims.len());
+    layout.fields[first..].iter().map(|field| field.bits).sum()
+}
+
 fn keys_of(pattern: &Pattern, dims: &[Dim], elements: bool) -> (KeyLayout, Vec<Vec<u64>>) {
     raise(Work::Engine);
-    let layout = KeyLayout::new(&dims.mapped(|d| d.size));
+    let mut layout = KeyLayout::new(&dims.mapped(|d| d.size));
+    layout.settled = settled(pattern, if elements { &pattern.dims } else { pattern.level_dims() }, dims, &layout);
     let words = (0..layout.word_bits.len())
         .map(|word| {
             let terms: Vec<Term> = dims
@@ -193,7 +209,8 @@ pub(crate) fn coalesce(s: &Sparse, fold: ReduceOp) -> Result<Sparse> {
 fn rows_to(s: &Sparse, values: Strided, kinds: &[LevelKind], dims: Vec<Dim>, op: ReduceOp) -> Result<Sparse> {
     let level_dims: usize = kinds.iter().map(|k| k.rank()).sum();
     let op = if faults::is(Fault::DuplicatesDropped) { ReduceOp::Max } else { op };
-    let layout = KeyLayout::new(&dims[..level_dims].mapped(|d| d.size));
+    let mut layout = KeyLayout::new(&dims[..level_dims].mapped(|d| d.size));
+    layout.settled = settled(&s.pattern, s.pattern.level_dims(), &dims[..level_dims], &layout);
     if let Some(done) = distribute::merged(&s.pattern, &layout, &dims[..level_dims], &values, op)? {
         let words = [done.keys];
         let keys = SortedKeys::new(&layout, &words);

@@ -116,9 +116,9 @@ pub(super) fn merged(
     let keys = &Linear(pattern, &weights);
     let elements = Elements { keys, bytes: &bytes, width: values.dtype.size(), buckets };
     let merged = if buckets.low_bits <= 32 {
-        elements.distributed::<u32>(values, &fold)
+        elements.distributed::<u32>(values, layout.settled, &fold)
     } else {
-        elements.distributed::<u64>(values, &fold)
+        elements.distributed::<u64>(values, layout.settled, &fold)
     };
     Ok(Some(merged))
 }
@@ -188,11 +188,11 @@ impl<K: Keys> Elements<'_, K> {
         parts.map(|((lows, rows), starts)| Part { starts, lows, rows, width }).collect()
     }
 
-    fn distributed<I: Index>(&self, values: &Strided, fold: &Fold) -> Merged {
+    fn distributed<I: Index>(&self, values: &Strided, settled: u32, fold: &Fold) -> Merged {
         let (n, width) = (values.len(), self.width);
         let (mut lows, mut rows) = (Scratch::<I>::any(n), Scratch::<u8>::any(n * width));
         let parts = self.parts(&mut lows, &mut rows);
-        let sorter = Sorter { parts, buckets: self.buckets, width, fold };
+        let sorter = Sorter { parts, buckets: self.buckets, width, settled, fold };
         let (mut keys, mut sorted) = (Scratch::<u64>::any(n), Scratch::<u8>::any(n * width));
         let groups = sorter.groups();
         let make = |g: usize, stage: &mut Stage| sorter.make(groups[g].clone(), stage);
@@ -219,6 +219,8 @@ struct Sorter<'a, I> {
     buckets: KeyBuckets,
     /// Bytes of an element.
     width: usize,
+    /// Low bits of keys that need no sort.
+    settled: u32,
     fold: &'a Fold,
 }
 
@@ -282,7 +284,8 @@ impl<I: Index> Sorter<'_, I> {
         let of_bucket = &mut keys[start..];
         let lead = self.buckets.lead(if faults::is(Fault::LeadLost) { b & !1 } else { b });
         if self.buckets.low_bits + index_bits <= 64 {
-            sort_bucket(words, Packing { index_bits, key_bits: self.buckets.low_bits, buckets: 1 }, scratch);
+            let packing = Packing { index_bits, key_bits: self.buckets.low_bits, buckets: 1 };
+            sort_bucket(words, packing, self.settled, scratch);
             buckets::split(words, lead, index_bits, of_bucket, numbers);
         } else {
             // Keys too long for a number beside them.

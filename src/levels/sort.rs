@@ -21,7 +21,7 @@ pub(crate) struct Sorted {
 pub(crate) fn sort_keys(layout: &KeyLayout, mut words: Vec<Vec<u64>>) -> Sorted {
     if words.len() == 1 {
         let only = words.swap_remove(0);
-        let (sorted, order) = sort_word(only, layout.word_bits[0]);
+        let (sorted, order) = sort_word(only, layout.word_bits[0], layout.settled);
         return Sorted { words: vec![sorted], order };
     }
     // Least significant word first; each pass is stable.
@@ -29,7 +29,7 @@ pub(crate) fn sort_keys(layout: &KeyLayout, mut words: Vec<Vec<u64>>) -> Sorted 
     let mut order: Vec<u64> = (0..n as u64).collect();
     for (word, &bits) in words.iter().zip(&layout.word_bits).rev() {
         let current: Vec<u64> = order.iter().map(|&i| word[i as usize]).collect();
-        let (_, pass) = sort_word(current, bits);
+        let (_, pass) = sort_word(current, bits, 0);
         order = with_index!(pass.as_slice(), p => p.iter().map(|&i| order[i.get()]).collect());
     }
     let words = words.mapped(|w| order.mapped(|&i| w[i as usize]));
@@ -47,7 +47,7 @@ pub(crate) fn merged(lists: Vec<Scratch<u64>>, bits: u32) -> Indices {
     if lists.len() > MERGED {
         let mut keys = Vec::with_capacity(n);
         lists.iter().for_each(|list| keys.extend_from_slice(list));
-        return sort_word(keys, bits).1.into();
+        return sort_word(keys, bits, 0).1.into();
     }
     if n < 1 << 31 { merged_in_pairs::<u32>(lists).into() } else { merged_in_pairs::<u64>(lists).into() }
 }
@@ -119,11 +119,11 @@ pub(crate) fn sort_rows(
         _ => sort::partition_rows::<16>(&keys, rows, packing, to, at),
     };
     drop(keys);
-    let (sorted, order) = sort_buckets(packed, packing, &offsets);
+    let (sorted, order) = sort_buckets(packed, packing, layout.settled, &offsets);
     (vec![sorted], Buffer::filled_of_held(n * row, row, |out| gather(&moved, row, order.as_slice(), out)))
 }
 
-fn sort_word(keys: Vec<u64>, bits: u32) -> (Vec<u64>, IndexVec) {
+fn sort_word(keys: Vec<u64>, bits: u32, settled: u32) -> (Vec<u64>, IndexVec) {
     let n = keys.len();
     let Some(packing) = sort::Packing::new(n, bits) else {
         let order = sort::sort_pairs(&keys);
@@ -133,11 +133,11 @@ fn sort_word(keys: Vec<u64>, bits: u32) -> (Vec<u64>, IndexVec) {
     let mut packed = zeroed_vec::<u64>(n);
     let offsets = sort::partition(&keys, packing, &mut packed);
     drop(keys);
-    sort_buckets(packed, packing, &offsets)
+    sort_buckets(packed, packing, settled, &offsets)
 }
 
 /// Sorts partitioned words; gives the keys again, and the indices that rode with them.
-fn sort_buckets(mut packed: Vec<u64>, packing: sort::Packing, offsets: &[usize]) -> (Vec<u64>, IndexVec) {
+fn sort_buckets(mut packed: Vec<u64>, packing: sort::Packing, settled: u32, offsets: &[usize]) -> (Vec<u64>, IndexVec) {
     let n = packed.len();
     let groups = group_ends(&offsets[1..]);
     // Several buckets make one piece of work.
@@ -153,7 +153,7 @@ fn sort_buckets(mut packed: Vec<u64>, packing: sort::Packing, offsets: &[usize])
     };
     parallel::for_pieces_mut(&mut packed, &ends, &|g, piece| {
         let mut scratch = Vec::new();
-        buckets(g, piece, &mut |_, bucket| sort::sort_bucket(bucket, packing, &mut scratch));
+        buckets(g, piece, &mut |_, bucket| sort::sort_bucket(bucket, packing, settled, &mut scratch));
     });
     let mask = (1u64 << packing.index_bits) - 1;
     let order = if n < 1 << 31 {

@@ -180,3 +180,46 @@ fn hybrid(dense: &Tensor, sparse: usize, fill: Fill) -> Tensor {
     }
     Tensor::coo(shape, indices, &values, fill).unwrap()
 }
+
+/// Axes in every order, to every layout, of more elements than are sorted at once: what storage order settles is not sorted again.
+#[test]
+fn orders_of_axes() {
+    for (shape, fill) in [(&[40usize, 50, 60][..], 0.0), (&[7, 1, 90, 200], 1.5), (&[9, 11, 2, 13, 37], 0.0)] {
+        let x = Tensor::random(shape, 0.7, fill, Layout::Coo, 11).unwrap();
+        assert!(x.nse() > 1 << 16);
+        let mut orders = vec![vec![0usize]];
+        for axis in 1..shape.len() {
+            let with = |order: &Vec<usize>, at: usize| [&order[..at], &[axis], &order[at..]].concat();
+            orders = orders
+                .iter()
+                .flat_map(|order| (0..=order.len()).map(|at| with(order, at)).collect::<Vec<_>>())
+                .collect();
+        }
+        for order in orders.iter().step_by(if shape.len() > 4 { 11 } else { 1 }) {
+            let axes: Vec<isize> = order.iter().map(|&axis| axis as isize).collect();
+            let want = x.to_dense().unwrap().permute_dims(&axes[..]).unwrap();
+            let turned = x.permute_dims(&axes[..]).unwrap();
+            for layout in [Layout::Coo, Layout::Csf, Layout::Csr, Layout::Csc] {
+                let found = on_threads("permuted", &|| turned.to_layout(layout));
+                assert_eq!((found.layout(), found.nse()), (layout, x.nse()));
+                assert!(found.is_coalesced() && found.equal(&want).unwrap(), "{layout}, {order:?} of {shape:?}");
+                let back = order.iter().enumerate().fold(vec![0; axes.len()], |mut back, (i, &axis)| {
+                    back[axis] = i as isize;
+                    back
+                });
+                let back = found.permute_dims(&back[..]).unwrap().to_layout(Layout::Coo).unwrap();
+                assert!(
+                    back.coordinates() == x.coordinates()
+                        && back.values::<f64>().unwrap() == x.values::<f64>().unwrap()
+                );
+            }
+            // Slices along each axis, which are brought together by keys as well.
+            let near = |a: Result<Tensor>, b: Result<Tensor>| a.unwrap().allclose(&b.unwrap(), 1e-12, 1e-12).unwrap();
+            for axis in 0..shape.len() {
+                assert!(near(turned.var(0.0, axis), want.var(0.0, axis)), "var along {axis}, {order:?} of {shape:?}");
+                assert!(turned.argmax(axis).unwrap().equal(&want.argmax(axis).unwrap()).unwrap());
+                assert!(turned.sort(axis).unwrap().equal(&want.sort(axis).unwrap()).unwrap());
+            }
+        }
+    }
+}

@@ -38,14 +38,14 @@ impl Bins {
     }
 
     /// How many there are.
-    pub fn len(&self) -> usize {
+    fn count(&self) -> usize {
         self.ends.len() - 1
     }
 
     /// The bin of a number, as nearly as its distance from the least edge says it; their number of what is in none.
     #[inline(always)]
     fn guess(&self, x: f64) -> u32 {
-        let (last, all) = ((self.len() - 1) as f64, self.len() as f64);
+        let (last, all) = ((self.count() - 1) as f64, self.count() as f64);
         let far = (x - self.low) * self.scale;
         let far = if far < last { far } else { last };
         let rounded = (far + ROUNDS) - ROUNDS;
@@ -57,7 +57,7 @@ impl Bins {
     /// The bin of a number; `None` of NaN and of what is outside.
     pub fn of(&self, x: f64) -> Option<usize> {
         let guess = self.guess(x) as usize;
-        (guess < self.len()).then(|| self.near(guess, x))
+        (guess < self.count()).then(|| self.near(guess, x))
     }
 
     /// The bin of a number near that one.
@@ -74,7 +74,7 @@ impl Bins {
 
     /// How many of the numbers that `pieces` writes, some at a time, are in each bin: it is given the first one's place and room.
     pub fn counts(&self, n: usize, piece: &dyn Fn(usize, &mut [f64])) -> Vec<i64> {
-        let ways = if self.len() <= FEW { WAYS } else { 1 };
+        let ways = if self.count() <= FEW { WAYS } else { 1 };
         let (mut numbers, mut places) = ([0.0; AT_ONCE], [0; AT_ONCE]);
         let mut counts = vec![0i64; ways * self.ends.len()];
         for start in (0..n).step_by(AT_ONCE) {
@@ -95,7 +95,7 @@ impl Bins {
         for way in others.chunks_exact(self.ends.len()) {
             all.iter_mut().zip(way).for_each(|(all, own)| *all += own);
         }
-        counts.truncate(self.len());
+        counts.truncate(self.count());
         counts
     }
 }

@@ -167,7 +167,7 @@ mod tests {
                 let mut words = vec![0; own.len()];
                 number(&lows[own.clone()], 0, index_bits, &mut words);
                 let packing = Packing { index_bits, key_bits: buckets.low_bits, buckets: 1 };
-                sort_bucket(&mut words, packing, &mut Vec::new());
+                sort_bucket(&mut words, packing, 0, &mut Vec::new());
                 let (mut keys, mut numbers) = (vec![0; own.len()], vec![0; own.len()]);
                 split(&words, buckets.lead(b), index_bits, &mut keys, &mut numbers);
                 found.extend(keys.iter().zip(&numbers).map(|(&k, &i)| (k, moved[own.start + i as usize])));

@@ -40,6 +40,9 @@ pub struct KeyLayout {
     pub fields: Vec<Field>,
     /// Used bits of each word; at least one word.
     pub word_bits: Vec<u32>,
+    /// How many low bits of keys of one word rise already among keys that are alike in the others: a stable sort need not look at
+    /// these.
+    pub settled: u32,
 }
 
 impl KeyLayout {
@@ -68,7 +71,7 @@ impl KeyLayout {
             }
             word_bits.push(shift);
         }
-        KeyLayout { fields, word_bits }
+        KeyLayout { fields, word_bits, settled: 0 }
     }
 }
 

@@ -95,9 +95,9 @@ fn bucket_offsets(keys: &[u64], packing: Packing) -> Vec<usize> {
 /// At most this many bits in one radix pass: the counters and as many write positions fit the first-level cache.
 const MAX_DIGIT: u32 = 10;
 
-/// Sorts one bucket of packed words by key, stably (the index bits already rise in it). `scratch` is reused between
-/// calls.
-pub fn sort_bucket(bucket: &mut [u64], packing: Packing, scratch: &mut Vec<u64>) {
+/// Sorts one bucket of packed words by key, stably (the index bits already rise in it, and so many `settled` ones of the key among
+/// words that are alike in the others). `scratch` is reused between calls.
+pub fn sort_bucket(bucket: &mut [u64], packing: Packing, settled: u32, scratch: &mut Vec<u64>) {
     if bucket.len() < 64 || bucket.len() > u32::MAX as usize {
         bucket.sort_unstable(); // indices are distinct and rise: the same as stable by key
         return;
@@ -106,11 +106,12 @@ pub fn sort_bucket(bucket: &mut [u64], packing: Packing, scratch: &mut Vec<u64>)
         scratch.resize(bucket.len(), 0);
     }
     let scratch = &mut scratch[..bucket.len()];
-    let passes = packing.key_bits.div_ceil(MAX_DIGIT);
-    let digit = packing.key_bits.div_ceil(passes.max(1));
+    let bits = packing.key_bits.saturating_sub(settled);
+    let passes = bits.div_ceil(MAX_DIGIT);
+    let digit = bits.div_ceil(passes.max(1));
     let mut in_scratch = false;
     for pass in 0..passes {
-        let shift = packing.index_bits + pass * digit;
+        let shift = packing.index_bits + settled + pass * digit;
         let (from, to) = if in_scratch { (&*scratch, &mut *bucket) } else { (&*bucket, &mut *scratch) };
         if radix_pass::<u64, { 1 << MAX_DIGIT }>(from, to, shift, digit) {
             in_scratch = !in_scratch;
@@ -175,14 +176,14 @@ pub fn sort_pairs(keys: &[u64]) -> Vec<u64> {
 mod tests {
     use super::*;
 
-    fn sorted(keys: &[u64], bits: u32) -> Vec<u64> {
+    fn sorted(keys: &[u64], bits: u32, settled: u32) -> Vec<u64> {
         match Packing::new(keys.len(), bits) {
             None => sort_pairs(keys),
             Some(packing) => {
                 let mut packed = vec![0; keys.len()];
                 let offsets = partition(keys, packing, &mut packed);
                 for b in 0..packing.buckets {
-                    sort_bucket(&mut packed[offsets[b]..offsets[b + 1]], packing, &mut Vec::new());
+                    sort_bucket(&mut packed[offsets[b]..offsets[b + 1]], packing, settled, &mut Vec::new());
                 }
                 let mask = (1u64 << packing.index_bits) - 1;
                 packed.iter().map(|v| v & mask).collect()
@@ -200,7 +201,12 @@ mod tests {
         for (n, bits) in [(0, 5), (1, 0), (50, 3), (1000, 10), (5000, 53), (40_000, 20), (100_000, 6), (300, 64)] {
             let mask = if bits == 64 { u64::MAX } else { (1u64 << bits) - 1 };
             let keys: Vec<u64> = (0..n).map(|_| next().rotate_left(9) & mask).collect();
-            assert_eq!(sorted(&keys, bits), sort_pairs(&keys), "{n} keys of {bits} bits");
+            assert_eq!(sorted(&keys, bits, 0), sort_pairs(&keys), "{n} keys of {bits} bits");
+            for settled in [0, 1, 3, bits / 2, bits].into_iter().filter(|&settled| settled <= bits.min(63)) {
+                let mut keys = keys.clone();
+                keys.sort_unstable_by_key(|key| key & ((1 << settled) - 1));
+                assert_eq!(sorted(&keys, bits, settled), sort_pairs(&keys), "{settled} of {bits} bits settled");
+            }
         }
     }
 }
