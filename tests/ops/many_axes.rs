@@ -195,7 +195,7 @@ fn orders_of_axes() {
                 .flat_map(|order| (0..=order.len()).map(|at| with(order, at)).collect::<Vec<_>>())
                 .collect();
         }
-        for order in orders.iter().step_by(if shape.len() > 4 { 11 } else { 1 }) {
+        for order in orders.iter().step_by([1, 5, 11][shape.len() - 3]) {
             let axes: Vec<isize> = order.iter().map(|&axis| axis as isize).collect();
             let want = x.to_dense().unwrap().permute_dims(&axes[..]).unwrap();
             let turned = x.permute_dims(&axes[..]).unwrap();

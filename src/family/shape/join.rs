@@ -34,8 +34,8 @@ impl Tensor {
     /// Joins tensors along an axis they have. Other axes have equal sizes; dtypes promote.
     ///
     /// Strided tensors give a strided one. With a sparse one among them the result is sparse, in the layout of the first
-    /// (COO where that cannot hold it, or would have a pointer for each of far more rows or columns than the parts have), and
-    /// strided parts are stored elements.
+    /// (COO where that cannot hold it, or would have a pointer for each of more than a million rows or columns and four times as
+    /// many as the parts have and store), and strided parts are stored elements.
     ///
     /// Fill: what the parts' fills agree on (−0 and 0 do); else an array fill that varies along the axis, if it
     /// varies along no other sparse axis; else the fill of the largest part, the others storing what differs, within
@@ -283,14 +283,17 @@ fn spec_of(parts: &[Tensor], first: &Sparse, axis: usize, shape: &[usize], undef
     spared(spec, shape, parts)
 }
 
+/// Slices that have a pointer each without a question.
+const FEW_SLICES: usize = 1 << 20;
+
 /// The level structure of what holds the parts; coordinates where that would have far more slices with a pointer each than the parts
 /// store elements and have pointers.
-fn spared(mut spec: LevelSpec, shape: &[usize], parts: &[Tensor]) -> Result<LevelSpec> {
+pub(super) fn spared(mut spec: LevelSpec, shape: &[usize], parts: &[Tensor]) -> Result<LevelSpec> {
     let own = |part: &Tensor| match part.sparse() {
         Some(s) => s.pattern.spec().slices(&s.shape).saturating_add(s.pattern.positions),
         None => part.strided().map_or(0, Strided::len),
     };
-    let most = parts.iter().map(own).fold(0, usize::saturating_add).saturating_mul(4).saturating_add(1 << 16);
+    let most = parts.iter().map(own).fold(0, usize::saturating_add).saturating_mul(4).saturating_add(FEW_SLICES);
     if spec.slices(shape) <= most {
         return Ok(spec);
     }

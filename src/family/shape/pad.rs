@@ -38,7 +38,8 @@ impl<T: Into<Scalar>> From<T> for Pad {
 impl Tensor {
     /// This tensor with a border around it: `widths[i]` says how many elements come before and after it along axis `i`.
     ///
-    /// Sparse: where the frame is what the fill is, only coordinates are shifted and the layout stays (blocks are taken apart).
+    /// Sparse: where the frame is what the fill is, only coordinates are shifted and the layout stays (blocks are taken apart; COO for
+    /// slices by the million, as [`Tensor::concat`] says).
     /// Another value makes the fill vary along the axis, as in [`Tensor::concat`]; along two sparse axes no fill can,
     /// so that the smaller part is stored, within the densify budget.
     ///
@@ -97,7 +98,7 @@ fn padded(x: &Tensor, widths: &[(usize, usize)], pad: Pad) -> Result<Tensor> {
             if spec.dims[spec.level_dims()..].iter().any(|d| widths[d.0] != (0, 0)) {
                 spec = LevelSpec::of_layout(Layout::Coo, &shape)?;
             }
-            spec = spec.freed();
+            spec = join::spared(spec.freed(), &shape, std::slice::from_ref(x))?;
             let offset = widths.mapped(|w| w.0);
             let pieces =
                 [Piece { sparse: join::refilled(x, fill.clone(), &spec)?, offset, step: vec![1; widths.len()] }];

@@ -90,6 +90,9 @@ fn joined_of_few_and_many_slices() {
     let joined = Tensor::concat(&[&rows, &many], 1).unwrap();
     assert_eq!((joined.layout(), joined.nse()), (Layout::HybridCoo { dense_dims: 1 }, rows.nse()));
     assert_eq!(joined.narrow(0..2, 1).unwrap().to_vec::<f64>().unwrap(), rows.to_vec::<f64>().unwrap());
+    let padded = square.to_layout(Layout::Csr).unwrap().pad(&[(1, N), (0, 0)], 0.0).unwrap();
+    assert_eq!((padded.layout(), padded.nse()), (Layout::Coo, 1));
+    assert_eq!(padded.get([1, 0]).unwrap(), Some(3.0.into()));
     // Few more, and they have pointers.
     let joined = Tensor::concat(&[&square.to_layout(Layout::Csc).unwrap(), &coo([2, 9000], [0, 5])], 1).unwrap();
     assert_eq!(joined.layout(), Layout::Csc);
