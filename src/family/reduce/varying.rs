@@ -44,8 +44,9 @@ pub(super) fn varying(
     k: u128,
 ) -> Result<Tensor> {
     let shape: Vec<usize> = kept.mapped(|&a| s.shape[a]);
-    // A transpose is cheaper than a sort by columns.
-    let turned = if axes.len() == 1 { convert::turned(s, axes[0])? } else { None };
+    // A transpose is cheaper than a sort by columns, which counts do not need.
+    let is_sorted = axes.len() == 1 && fold.typing.acc.is_inexact();
+    let turned = if is_sorted { convert::turned(s, axes[0])? } else { None };
     let s = turned.as_ref().unwrap_or(s);
     let beneath = blocks::collect(s.nse(), Source::at(fill, &s.pattern), s.dtype())?;
     let beneath = Strided { shape: s.values.shape.clone(), strides: c_strides(&s.values.shape).into(), ..beneath };
