@@ -247,3 +247,31 @@ fn what_needs_no_order_is_the_same_in_any_layout() {
         }
     }
 }
+
+/// One slice that needs scaling takes nothing from the others, whose powers vanish when they are scaled with it.
+#[test]
+fn norms_over_a_fill_that_varies() {
+    let row = Tensor::from_vec([1, 4], vec![1.0, 2.0, 2.0, 4.0]).unwrap();
+    for (unit, stored) in [(1e-30, 1e300), (1e30, 1e-300), (1e200, 1e-100), (1e-200, 1.0), (1.0, 3.0)] {
+        let fill = row.mul(unit).unwrap();
+        let x = Tensor::coo([3, 4], vec![vec![1u64], vec![2]], &Tensor::from_vec([1], vec![stored]).unwrap(), &fill)
+            .unwrap();
+        assert!(matches!(x.fill(), Some(Fill::Array(_))));
+        for ord in [1.0, 2.0, 3.0, -1.0, -2.0] {
+            let found = x.vector_norm(ord, 1).unwrap().to_vec::<f64>().unwrap();
+            let of = |values: [f64; 4]| {
+                let far = if ord > 0.0 {
+                    values.into_iter().fold(0.0, f64::max)
+                } else {
+                    values.into_iter().fold(f64::MAX, f64::min)
+                };
+                far * values.iter().map(|x| (x / far).powf(ord)).sum::<f64>().powf(1.0 / ord)
+            };
+            let plain = of([1.0, 2.0, 2.0, 4.0].map(|x| x * unit));
+            let other = of([unit, 2.0 * unit, stored, 4.0 * unit]);
+            for (found, wanted) in found.iter().zip([plain, other, plain]) {
+                assert!((found / wanted - 1.0).abs() < 1e-13, "{ord} of {unit} beside {stored}: {found}, not {wanted}");
+            }
+        }
+    }
+}

@@ -1,6 +1,6 @@
 //! Where the least or the greatest of all elements of a sparse tensor comes first in C order, in whatever order they are stored.
 
-use openwork_ops::{DType, order};
+use openwork_ops::order;
 
 use super::order::{Outward, first_stored};
 use super::outermost::key_of;
@@ -57,7 +57,7 @@ fn first_place(s: &Sparse, bytes: &[u8], first: usize, key: u64) -> u64 {
         s.pattern.linearize_elements(&weights, &row, first, &mut places[..1]);
         return places[0];
     }
-    let (dtype, width): (DType, usize) = (s.dtype(), s.dtype().size());
+    let (dtype, width) = (s.dtype(), s.dtype().size());
     let least = |range: std::ops::Range<usize>| {
         let (mut keys, mut places, mut least) = ([0; AT_ONCE], [0; AT_ONCE], u64::MAX);
         for start in range.clone().step_by(AT_ONCE) {

@@ -221,10 +221,9 @@ pub(super) struct Outward {
 impl Outward {
     /// How far out a key is, NaN furthest.
     pub(super) fn rank(self, key: u64) -> u64 {
-        match self.greatest {
-            true => key,
-            false => !key.wrapping_add(u64::from(order::has_nan(self.dtype))),
-        }
+        let shift = u64::from(order::has_nan(self.dtype) && !self.greatest);
+        let flip = if self.greatest { 0 } else { u64::MAX };
+        key.wrapping_add(shift) ^ flip
     }
 }
 

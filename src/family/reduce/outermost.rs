@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use openwork_ops::{DType, Scalar, order};
 
+use super::order::Outward;
 use crate::base::buffer::zeroed_vec;
 use crate::base::error::Result;
 use crate::base::faults::{self, Fault};
@@ -45,9 +46,7 @@ struct Rows<'a> {
 impl Rows<'_> {
     /// How far out an element with this key is, NaN furthest.
     fn rank(&self, key: u64) -> u64 {
-        let shift = u64::from(order::has_nan(self.dtype) && !self.greatest);
-        let flip = if self.greatest { 0 } else { u64::MAX };
-        key.wrapping_add(shift) ^ flip
+        Outward { dtype: self.dtype, greatest: self.greatest }.rank(key)
     }
 
     /// For each of some columns the greatest rank among some rows, and the row in which it comes first.

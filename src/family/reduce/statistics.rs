@@ -413,18 +413,28 @@ fn by_sums(numbers: &Tensor, axes: &Axes, of: &[usize]) -> Result<Option<Tensor>
     numbers.unary(UnaryOp::Square)?.sum(axes)?.sqrt().map(Some)
 }
 
-/// Norms of moduli over a fill that varies along the axes, scaled by one power of two.
+/// Norms of moduli over a fill that varies along the axes: roots of sums of powers, scaled by a power of two as the fill asks. Slices whose
+/// sums leave the range then are scaled as what is stored asks, if the fill has powers so.
 fn over_varying(moduli: &Tensor, ord: f64, axes: &Axes) -> Result<Tensor> {
-    let fill = moduli.sparse().and_then(Sparse::fill_values).map(|fill| fill.unbroadcast());
-    let all = moduli.sparse().map(|s| s.values.core()).into_iter().chain(fill).filter(|x| x.len() > 0);
-    let outermost = |x: Strided| {
-        let x = Tensor::from_strided(x);
+    let outermost = |x: Option<Strided>| {
+        let Some(x) = x.filter(|x| x.len() > 0).map(Tensor::from_strided) else { return Ok(1.0) };
         (if ord > 0.0 { x.max(..) } else { x.min(..) })?.item_as::<f64>()
     };
-    let ends = all.map(outermost).collect::<Result<Vec<f64>>>()?;
-    let scale = scale_of(ends.into_iter().reduce(if ord > 0.0 { f64::max } else { f64::min }).unwrap_or(1.0), ord);
-    let sums = |x: &Tensor| x.pow(ord)?.sum(axes)?.pow(1.0 / ord);
-    if scale == 1.0 { sums(moduli) } else { sums(&moduli.mul(scale)?)?.mul(1.0 / scale) }
+    let stored = outermost(moduli.sparse().map(|s| s.values.core()))?;
+    let fill = outermost(moduli.sparse().and_then(Sparse::fill_values).map(|fill| fill.unbroadcast()))?;
+    let sums =
+        |scale: f64| if scale == 1.0 { moduli.pow(ord)?.sum(axes) } else { moduli.mul(scale)?.pow(ord)?.sum(axes) };
+    let roots = |sums: &Tensor, scale: f64| sums.pow(1.0 / ord)?.mul(1.0 / scale);
+    let [by_fill, by_stored] = [fill, stored].map(|outermost| scale_of(outermost, ord));
+    let first = sums(by_fill)?;
+    let found = roots(&first, by_fill)?;
+    if by_stored == by_fill || !(fill * by_stored).powf(ord).is_finite() {
+        return Ok(found);
+    }
+    let second = sums(by_stored)?;
+    let is_sure = |sums: &Tensor| sums.ge(1e-250)?.logical_and(&sums.le(1e250)?);
+    let is_better = is_sure(&first)?.logical_not()?.logical_and(&is_sure(&second)?)?;
+    is_better.where_(&roots(&second, by_stored)?, &found)
 }
 
 fn norm(x: &Tensor, ord: f64, axes: &Axes) -> Result<Tensor> {
