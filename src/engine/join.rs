@@ -126,7 +126,7 @@ fn through(outer: &Indices, inner: &Indices) -> Indices {
 
 /// Brings the sparse ones to one level structure, in order: that with the fewest value axes, the first of several.
 /// Where all have one pattern, it may be in any order.
-fn align(shape: &[usize], sides: &mut [Side<'_>], single: bool) -> Result<()> {
+pub(crate) fn align(shape: &[usize], sides: &mut [Side<'_>], single: bool) -> Result<()> {
     let mut stored = sides.iter().filter_map(|s| s.stored.as_deref());
     let Some(first) = stored.next() else { return Ok(()) };
     if !single && stored.all(|s| s.pattern.is_same(&first.pattern)) {

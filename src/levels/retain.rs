@@ -48,7 +48,8 @@ impl<'a> Kept<'a> {
         });
     }
 
-    fn indices(&self, of: &Indices) -> Indices {
+    /// Those of the kept rows.
+    pub(crate) fn indices(&self, of: &Indices) -> Indices {
         fn typed<I: Index>(kept: &Kept<'_>, source: &[I]) -> Indices {
             let mut out = Scratch::<I>::any(kept.len());
             kept.copy(bytemuck::cast_slice(source), size_of::<I>(), bytemuck::cast_slice_mut(&mut out));

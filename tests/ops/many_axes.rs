@@ -47,8 +47,8 @@ fn they_are_those_of_dense_arrays() {
     for (shape, density) in shapes {
         for fill in [0.0, 2.0] {
             let dense = [tensor(shape, density, 1, fill), tensor(shape, density / 3, 99, fill)];
-            for layout in [Layout::Coo, Layout::Csf] {
-                if layout == Layout::Csf && shape.len() == 1 {
+            for layout in [Layout::Coo, Layout::Csf, Layout::Csr, Layout::Csc] {
+                if layout != Layout::Coo && shape.len() == 1 {
                     continue;
                 }
                 let sparse = [&dense[0], &dense[1]].map(|t| t.to_sparse(layout, Scalar::F64(fill)).unwrap());
@@ -87,6 +87,15 @@ fn moved(both: [&Tensor; 2], dense: [&Tensor; 2]) {
         of("marked", &|t, _| t.index(with(Index::Mask(mask.clone()))));
         of("every second", &|t, _| t.slice(with(Index::Range(Span { start: 1, end: None }, 2))));
         of("every second, backwards", &|t, _| t.slice(with(backwards.clone())));
+        of("a window", &|t, _| t.narrow(n / 3..n - n / 4, axis));
+        of("the beginning", &|t, _| t.narrow(0..n.div_ceil(2), axis));
+        of("no window", &|t, _| t.narrow(n / 2..n / 2, axis));
+        for parts in [3, 9] {
+            let ends: Vec<usize> = (1..parts).map(|i| i * n / parts).collect();
+            for part in [0, 1, parts - 1] {
+                of("split", &|t, _| Ok(t.tensor_split(&ends, axis)?.swap_remove(part)));
+            }
+        }
         of("joined", &|a, b| Tensor::concat(&[a, b, a], axis));
         of("many joined", &|a, b| Tensor::concat(&[a, b, a, b, b, b, a, a, b, a], axis));
         of("joined with nothing", &|a, b| {
@@ -179,6 +188,58 @@ fn hybrid(dense: &Tensor, sparse: usize, fill: Fill) -> Tensor {
         indices.push(kept.iter().map(|&i| (i / below % size) as u64).collect());
     }
     Tensor::coo(shape, indices, &values, fill).unwrap()
+}
+
+/// Two operands of which each is in another layout, joined and met element by element: the result is in the layout of the first.
+#[test]
+fn operands_in_two_layouts() {
+    let of_matrix = [Layout::Csr, Layout::Coo, Layout::Csc, Layout::Dcsr, Layout::Dcsc];
+    let of_more = [Layout::Coo, Layout::Csf, Layout::Csr, Layout::Csc];
+    let shapes: [(&[usize], usize, &[Layout]); 4] = [
+        (&[300, 400], 60, &of_matrix),
+        (&[30_000, 9], 20, &of_matrix), // most rows store nothing
+        (&[3, 5], 400, &of_matrix),
+        (&[20, 30, 50], 100, &of_more),
+    ];
+    for (shape, density, layouts) in shapes {
+        let fill = |fill: Option<f64>| fill.map_or(Fill::Undefined, |fill| Fill::Scalar(Scalar::F64(fill)));
+        for fills in [[Some(0.0), Some(0.0)], [Some(2.0), Some(0.0)], [None, None], [Some(0.0), None]] {
+            let whole = [0, 1].map(|i| tensor(shape, density, 7 + 92 * i, fills[i].unwrap_or(-1.0)));
+            let listed = [0, 1].map(|i| {
+                let x = whole[i].to_sparse(Layout::Coo, Scalar::F64(fills[i].unwrap_or(-1.0))).unwrap();
+                x.replace_fill(fill(fills[i])).unwrap()
+            });
+            for of_a in layouts {
+                for of_b in layouts {
+                    let (a, b) = (listed[0].to_layout(*of_a).unwrap(), listed[1].to_layout(*of_b).unwrap());
+                    for op in [BinaryOp::Add, BinaryOp::Mul, BinaryOp::Maximum, BinaryOp::Ne] {
+                        let what = format!("{} of {of_a} and {of_b} {shape:?} over {fills:?}", op.name());
+                        let found = on_threads(&what, &|| a.binary(op, &b));
+                        assert!(found.layout() == *of_a && found.is_coalesced(), "{what}: {}", found.layout());
+                        // What both store in coordinates alone, which have one way.
+                        let wanted = listed[0].binary(op, &listed[1]).unwrap();
+                        assert_eq!(found.nse(), wanted.nse(), "{what}");
+                        let found = found.to_layout(Layout::Coo).unwrap();
+                        assert!(found.coordinates() == wanted.coordinates(), "{what}");
+                        assert!(found.stored_values().equal(&wanted.stored_values()).unwrap(), "{what}");
+                        if fills.iter().all(Option::is_some) {
+                            let dense = whole[0].binary(op, &whole[1]).unwrap();
+                            assert!(found.to_dense().unwrap().equal(&dense).unwrap(), "{what}");
+                        }
+                    }
+                    if fills[0] == fills[1] {
+                        for axis in 0..shape.len() {
+                            let what = format!("{of_a} beside {of_b} {shape:?} along {axis}");
+                            let found = on_threads(&what, &|| Tensor::concat(&[&a, &b, &a], axis));
+                            assert!(found.layout() == *of_a && found.is_coalesced(), "{what}: {}", found.layout());
+                            let wanted = Tensor::concat(&[&listed[0], &listed[1], &listed[0]], axis).unwrap();
+                            assert!(found.same_meaning(&wanted).unwrap() && found.nse() == wanted.nse(), "{what}");
+                        }
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// Axes in every order, to every layout, of more elements than are sorted at once: what storage order settles is not sorted again.

@@ -15,7 +15,7 @@ use crate::base::shape::broadcast_shapes;
 use crate::base::strided::{Shape, Strided};
 use crate::base::trace::{Work, raise};
 use crate::engine::blocks::Pass;
-use crate::engine::join::{Role, join};
+use crate::engine::join::{Role, align, join};
 use crate::engine::sides::{AsFill, Side, all_finite_as, core_of, is_dense, may_be_dense};
 use crate::levels::layout::Layout;
 use crate::tensor::fill::{Background, Fill, fill_of};
@@ -49,7 +49,7 @@ type Specialised = fn(&Plan<'_, '_>) -> Result<Option<Tensor>>;
 /// What is tried before the engine, in this order, and how far each goes: the engine's way for small operands is none of
 /// its own.
 const SPECIALISED: [(Specialised, Work); 3] =
-    [(lookup::vector_beside, Work::Specialised), (handful::merged, Work::Engine), (valued::merged, Work::Engine)];
+    [(lookup::fewer_axes_beside, Work::Specialised), (handful::merged, Work::Engine), (valued::merged, Work::Engine)];
 
 impl Plan<'_, '_> {
     fn specialised(&self) -> Result<Option<Tensor>> {
@@ -155,6 +155,13 @@ impl<'f> Function<'f> {
         self.assign_roles(sides, &fill);
         if let Some(done) = (Plan { function: self, shape: &shape, sides, fill: &fill }).specialised()? {
             return Ok(done);
+        }
+        if are_apart(sides) {
+            // Kernels are for operands of one level structure, and the engine brings them to one in any case.
+            align(&shape, sides, false)?;
+            if let Some(done) = (Plan { function: self, shape: &shape, sides, fill: &fill }).specialised()? {
+                return Ok(done);
+            }
         }
         self.by_engine(sides, fill, shape)
     }
@@ -296,6 +303,12 @@ impl<'f> Function<'f> {
         }
         Ok(Sparse { shape, pattern, values, fill: fill.into() }.into())
     }
+}
+
+/// Whether they are two sparse operands in different level structures.
+fn are_apart(sides: &[Side<'_>]) -> bool {
+    let [a, b] = sides else { return false };
+    matches!((&a.stored, &b.stored), (Some(x), Some(y)) if !x.pattern.has_levels_of(&y.pattern))
 }
 
 /// The shape to which all operands broadcast.

@@ -11,38 +11,57 @@ use crate::base::error::Result;
 use crate::base::strided::Strided;
 use crate::engine::blocks::Kernel;
 use crate::engine::join::Role;
+use crate::engine::{convert, recompress};
 use crate::levels::coiterate::{self, Elsewhere, Operand};
 use crate::tensor::fill::Background;
 use crate::tensor::{Sparse, Tensor};
 
-/// Both over different patterns of the same levels, of which all coordinates are kept or those of both.
+/// Both over different patterns of the same levels, of which all coordinates are kept or those of both. Rows that are listed get a
+/// pointer each on the way, where that is quick.
 ///
 /// # Errors
 /// If memory cannot hold the values of one in order, or in the dtype that the op computes in.
 pub(super) fn merged(plan: &Plan<'_, '_>) -> Result<Option<Tensor>> {
-    let Some(Suited { kernel, keep, stored: [x, y], rests }) = suited(plan) else { return Ok(None) };
-    let compute = plan.function.pass.computes[0];
-    // One value for all, as identities have, or in another order.
-    let (of_x, of_y) = (x.values.cast(compute), y.values.cast(compute));
-    let (values_x, values_y) = (of_x.dense_bytes()?, of_y.dense_bytes()?);
-    let dtype = plan.function.pass.out;
-    let rests = rests.map(|rest| rest.clone().cast(compute));
-    // Where only what both store is kept, and where results are absent, any will do.
-    let elsewhere = rests.each_ref().map(|rest| match rest {
-        Background::Array(array) if keep == Keep::UNION => Elsewhere::Array(array),
-        other => Elsewhere::One(other.scalar().unwrap_or_else(|| Scalar::zero(compute))),
-    });
-    let operands = [
-        Operand { pattern: &x.pattern, values: &values_x, beside: elsewhere[0] },
-        Operand { pattern: &y.pattern, values: &values_y, beside: elsewhere[1] },
-    ];
-    let Some((pattern, values)) = coiterate::merge_values(operands, keep, dtype.size(), kernel) else {
-        return Ok(None);
+    let Some(suited) = suited(plan) else { return Ok(None) };
+    let [x, y] = suited.stored;
+    let positions = x.pattern.positions + y.pattern.positions;
+    let by_rows = |s: &Sparse| recompress::by_rows(s, positions).filter(|_| s.pattern.levels.len() == 2);
+    let merged = match (by_rows(x), by_rows(y)) {
+        (Some(rows), Some(_)) => {
+            let (x, y) = (convert::convert(x, &rows)?, convert::convert(y, &rows)?);
+            let listed = suited.stored[0].pattern.spec();
+            suited.merged(plan, [&x, &y])?.map(|merged| convert::convert(&merged, &listed)).transpose()?
+        }
+        _ => suited.merged(plan, [x, y])?,
     };
-    let values = Strided::new(values, dtype, &[pattern.positions][..]);
-    Ok(Some(
-        Sparse { shape: plan.shape.into(), pattern: pattern.into(), values, fill: plan.fill.clone().into() }.into(),
-    ))
+    Ok(merged.map(Tensor::from))
+}
+
+impl Suited<'_> {
+    /// Of what both store, in levels that are merged.
+    fn merged(&self, plan: &Plan<'_, '_>, [x, y]: [&Sparse; 2]) -> Result<Option<Sparse>> {
+        let (keep, compute) = (self.keep, plan.function.pass.computes[0]);
+        // One value for all, as identities have, or in another order.
+        let (of_x, of_y) = (x.values.cast(compute), y.values.cast(compute));
+        let (values_x, values_y) = (of_x.dense_bytes()?, of_y.dense_bytes()?);
+        let dtype = plan.function.pass.out;
+        let rests = self.rests.map(|rest| rest.clone().cast(compute));
+        // Where only what both store is kept, and where results are absent, any will do.
+        let elsewhere = rests.each_ref().map(|rest| match rest {
+            Background::Array(array) if keep == Keep::UNION => Elsewhere::Array(array),
+            other => Elsewhere::One(other.scalar().unwrap_or_else(|| Scalar::zero(compute))),
+        });
+        let operands = [
+            Operand { pattern: &x.pattern, values: &values_x, beside: elsewhere[0] },
+            Operand { pattern: &y.pattern, values: &values_y, beside: elsewhere[1] },
+        ];
+        let Some((pattern, values)) = coiterate::merge_values(operands, keep, dtype.size(), self.kernel) else {
+            return Ok(None);
+        };
+        let values = Strided::new(values, dtype, &[pattern.positions][..]);
+        let fill = plan.fill.clone().into();
+        Ok(Some(Sparse { shape: plan.shape.into(), pattern: pattern.into(), values, fill }))
+    }
 }
 
 /// A kernel for some operands, and what it keeps; what each stores, and what it is elsewhere.

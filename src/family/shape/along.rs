@@ -22,6 +22,7 @@ use crate::base::strided::{Strided, count, dense_len};
 use crate::base::trace::{Work, raise};
 use crate::engine::convert;
 use crate::engine::value_rows::{place_of, with_rows};
+use crate::family::shape::held::{Held, Stepped};
 use crate::family::shape::runs::Runs;
 use crate::family::shape::{along_segments, groups};
 use crate::levels::build::{self, SortedKeys};
@@ -264,6 +265,12 @@ fn sparse(s: &Sparse, axis: usize, choice: &Along<'_>) -> Result<Sparse> {
         return Err(error::layout(format_args!("no level holds axis {axis}")));
     };
     raise(Work::Engine);
+    if let Along::Step { start, step: step @ 1.., len } = *choice
+        && let Some(held) = Held::of(&s.pattern, axis)
+    {
+        let (pattern, values) = held.chosen(&s, axis, Stepped { start, step: step.unsigned_abs(), len })?;
+        return Ok(Sparse { shape, pattern: Arc::new(pattern), values, fill });
+    }
     // By sorted coordinates, and back.
     let spec = s.pattern.spec().freed();
     let coordinates =

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use openwork_ops::structure::Index;
 use openwork_ops::structure::keys::KeyLayout;
+use openwork_ops::with_index;
 
 use super::groups::gathered;
 use super::join::{Piece, Stretch, agree, appended, iso, join_values, joined_fill, strided};
@@ -21,7 +22,7 @@ use crate::levels::indices::{Indices, needs_64_bits};
 use crate::levels::layout::LevelSpec;
 use crate::levels::level::{Level, LevelKind};
 use crate::levels::pattern::{Dim, Part, Pattern};
-use crate::levels::sort;
+use crate::levels::{build, sort};
 use crate::tensor::fill::Fill;
 use crate::tensor::{Sparse, Tensor};
 
@@ -94,22 +95,113 @@ pub(super) fn interleaved(
     let pieces = pieces.try_mapped(listed)?;
     let positions = pieces.iter().map(|piece| piece.sparse.pattern.positions).sum();
     let weights: Vec<u64> = (0..rank).map(|d| layout.fields.get(d).map_or(0, |field| field.weight())).collect();
-    let order = sort::merged(pieces.mapped(|piece| piece.sparse.pattern.linearized(&weights)), bits);
-    let wide = needs_64_bits(positions, sizes);
-    let column = |d: usize| {
-        let stretches = pieces.iter().filter_map(|piece| {
-            let Some(Level::Sparse { indices, .. }) = piece.sparse.pattern.levels.first() else { return None };
-            let add = if d == place { piece.offset[axis] as isize } else { 0 };
-            Some(Stretch { array: indices.get(d)?, skip: 0, add })
-        });
-        gathered(&appended(&stretches.collect::<Vec<_>>(), wide), order.as_slice())
+    let keys = pieces.mapped(|piece| piece.sparse.pattern.linearized(&weights));
+    let (dims, wide) = (coordinates.resolve(shape)?, needs_64_bits(positions, sizes));
+    let (indices, values) = match in_stretches(&pieces, &keys, bits, (axis, place), wide) {
+        Some(joined) => joined,
+        None => {
+            let order = sort::merged(keys, bits);
+            let column = |d: usize| {
+                let stretches = pieces.iter().filter_map(|piece| {
+                    let add = if d == place { piece.offset[axis] as isize } else { 0 };
+                    Some(Stretch { array: column_of(piece, d)?, skip: 0, add })
+                });
+                gathered(&appended(&stretches.collect::<Vec<_>>(), wide), order.as_slice())
+            };
+            ((0..rank).mapped(column), convert::gather_at(&join_values(&pieces)?, order.as_slice())?)
+        }
     };
-    let indices = (0..rank).mapped(column);
-    let values = convert::gather_at(&join_values(&pieces)?, order.as_slice())?;
     let levels = vec![Level::Sparse { pointers: None, indices, ordered: true, unique: true }];
-    let pattern = Pattern { levels, dims: coordinates.resolve(shape)?, level_dims: rank, positions };
+    let pattern = Pattern { levels, dims, level_dims: rank, positions };
     let fill = Fill::Undefined; // whose the caller knows
     convert::convert(&Sparse { shape: shape.into(), pattern: Arc::new(pattern), values, fill }, spec).map(Some)
+}
+
+/// A column of a part's coordinates, or of its last level's.
+fn column_of<'p>(piece: &'p Piece<'_>, d: usize) -> Option<&'p Indices> {
+    let Some(Level::Sparse { indices, .. }) = piece.sparse.pattern.levels.last() else { return None };
+    indices.get(d)
+}
+
+/// The columns and values of coordinates joined, where rising keys of so many bits say what is put together: the stretches of each key
+/// are copied. `None` where keys that none has would be gone through.
+fn in_stretches(
+    pieces: &[Piece<'_>],
+    keys: &[Scratch<u64>],
+    bits: u32,
+    (axis, place): (usize, usize),
+    wide: bool,
+) -> Option<(Vec<Indices>, Strided)> {
+    let positions: usize = keys.iter().map(|keys| keys.len()).sum();
+    let rows =
+        1usize.checked_shl(bits).filter(|rows| rows.checked_mul(pieces.len()).is_some_and(|n| n / 4 <= positions))?;
+    let pointers = |keys: &Scratch<u64>| build::pointers(keys.len(), |i| keys[i], rows, wide);
+    let pointers = keys.iter().map(pointers).collect::<Option<Vec<_>>>()?;
+    let rank = pieces.first()?.sparse.pattern.level_dims;
+    let mut values = None;
+    let columns = (0..rank).map(|d| {
+        let of = |(piece, pointers): (&Piece<'_>, &Indices)| {
+            Some((pointers.clone(), column_of(piece, d)?.clone(), if d == place { piece.offset[axis] } else { 0 }))
+        };
+        let arrays = pieces.iter().zip(&pointers).map(of).collect::<Option<Vec<_>>>()?;
+        let found = joined(pieces, arrays, wide, d == place)?;
+        values = found.values.or(values.take());
+        Some(found.columns)
+    });
+    let columns = columns.collect::<Option<Vec<_>>>()?;
+    Some((columns, values?))
+}
+
+/// Joined along a dense axis below another: what each part has under a node above it is copied as it lies.
+pub(super) fn under_dense(pieces: &[Piece<'_>], axis: usize, shape: &[usize]) -> Option<(Pattern, Strided)> {
+    let p = &pieces.first()?.sparse.pattern;
+    let (Level::Sparse { pointers: Some(_), indices, .. }, above) = p.levels.split_last()? else { return None };
+    let dense = p.dims.get(..above.len())?;
+    let at = dense.iter().position(|d| (d.axis, d.part) == (axis, Part::Whole)).filter(|&at| at > 0)?;
+    if indices.len() != 1 || above.iter().any(|level| !matches!(level, Level::Dense)) {
+        return None;
+    }
+    let nodes = |dims: &[Dim]| dims.iter().map(|d| d.size).product::<usize>();
+    let (outer, inner) = (nodes(&dense[..at]), nodes(&dense[at + 1..]));
+    let mut dims = p.dims.clone();
+    dims[at].size = shape[axis];
+    let positions: usize = pieces.iter().map(|piece| piece.sparse.pattern.positions).sum();
+    let wide = needs_64_bits(positions, dims[..p.level_dims].iter().map(|d| d.size));
+    let sizes = pieces.mapped(|piece| piece.sparse.shape[axis] * inner);
+    let own_pointers = |piece: &Piece<'_>| match piece.sparse.pattern.levels.last() {
+        Some(Level::Sparse { pointers: Some(pointers), .. }) => of_width(pointers, wide),
+        _ => None,
+    };
+    let fine = pieces.iter().map(own_pointers).collect::<Option<Vec<_>>>()?;
+    fn every<I: Index>(pointers: &[I], step: usize, outer: usize) -> Indices {
+        let mut out = Scratch::<I>::any(outer + 1);
+        out.iter_mut().enumerate().for_each(|(n, out)| *out = pointers[n * step]);
+        out.into()
+    }
+    let coarse = fine.iter().zip(&sizes).map(|(fine, &step)| with_index!(fine.as_slice(), p => every(p, step, outer)));
+    let arrays = coarse.zip(pieces).map(|(coarse, piece)| Some((coarse, column_of(piece, 0)?.clone(), 0)));
+    let found = joined(pieces, arrays.collect::<Option<Vec<_>>>()?, wide, true)?;
+    // Where each segment ends: those of every part under one node after the other.
+    fn finer<I: Index>(parts: &[Indices], sizes: &[usize], outer: usize) -> Indices {
+        let parts: Vec<&[I]> = parts.mapped(|part| part.typed());
+        let mut out = Scratch::<I>::any(outer * sizes.iter().sum::<usize>() + 1);
+        let (mut rest, mut end) = (&mut out[1..], 0);
+        for n in 0..outer {
+            for (part, &size) in parts.iter().zip(sizes) {
+                let (own, others) = std::mem::take(&mut rest).split_at_mut(size);
+                let from = &part[n * size..=(n + 1) * size];
+                own.iter_mut().zip(&from[1..]).for_each(|(out, p)| *out = I::new(end + p.get() - from[0].get()));
+                end += from[size].get() - from[0].get();
+                rest = others;
+            }
+        }
+        out[0] = I::default();
+        out.into()
+    }
+    let pointers = if wide { finer::<u64>(&fine, &sizes, outer) } else { finer::<u32>(&fine, &sizes, outer) };
+    let last = Level::Sparse { pointers: Some(pointers), indices: vec![found.columns], ordered: true, unique: true };
+    let levels = above.iter().cloned().chain([last]).collect();
+    Some((Pattern { levels, dims, level_dims: p.level_dims, positions }, found.values?))
 }
 
 /// Compressed rows joined along the columns: the segments of each row one after the other.
@@ -125,30 +217,63 @@ pub(super) fn side_by_side(pieces: &[Piece<'_>], axis: usize, shape: &[usize]) -
     let mut dims = p.dims.clone();
     dims[p.level_dims - 1].size = shape[axis];
     let wide = needs_64_bits(positions, dims[..p.level_dims].iter().map(|d| d.size));
-    let mut values_shape = first.values.shape.clone();
-    values_shape[0] = positions;
-    let iso = iso(pieces);
-    let row = if iso.is_some() { 0 } else { p.block() * first.dtype().size() };
-    convert::dense_len(&values_shape, first.dtype()).ok()?;
-    let of_width = |array: &Indices| if wide { Some(array.widened(true)) } else { array.narrowed() };
-    let parts = pieces.iter().map(|piece| {
+    let arrays = pieces.iter().map(|piece| {
         let Some(Level::Sparse { pointers: Some(pointers), indices, .. }) = piece.sparse.pattern.levels.last() else {
             return None;
         };
         let [columns] = &indices[..] else { return None };
-        let values = if row == 0 { None } else { Some(piece.sparse.values.dense_bytes().ok()?) };
-        Some(Segments { pointers: of_width(pointers)?, columns: of_width(columns)?, values, shift: piece.offset[axis] })
+        Some((pointers.clone(), columns.clone(), piece.offset[axis]))
     });
-    let parts: Vec<Segments<'_>> = parts.collect::<Option<_>>()?;
-    let join = if wide { joined::<u64> } else { joined::<u32> };
-    let (pointers, columns, buffer) = join(&parts, positions, row, first.dtype().size())?;
+    let found = joined(pieces, arrays.collect::<Option<Vec<_>>>()?, wide, true)?;
+    let last =
+        Level::Sparse { pointers: Some(found.pointers), indices: vec![found.columns], ordered: true, unique: true };
+    let levels = above.iter().cloned().chain([last]).collect();
+    Some((Pattern { levels, dims, level_dims: p.level_dims, positions }, found.values?))
+}
+
+/// An array with all entries of a width, if they fit.
+fn of_width(array: &Indices, wide: bool) -> Option<Indices> {
+    if wide { Some(array.widened(true)) } else { array.narrowed() }
+}
+
+/// Segments of several parts joined.
+struct Joined {
+    pointers: Indices,
+    columns: Indices,
+    values: Option<Strided>,
+}
+
+/// As many segments as each part has, joined: their pointers, their coordinates and what is added to these. With the values, if asked for.
+fn joined(
+    pieces: &[Piece<'_>],
+    arrays: Vec<(Indices, Indices, usize)>,
+    wide: bool,
+    with_values: bool,
+) -> Option<Joined> {
+    let first = &pieces.first()?.sparse;
+    let mut shape = first.values.shape.clone();
+    shape[0] = pieces.iter().map(|piece| piece.sparse.pattern.positions).sum();
+    convert::dense_len(&shape, first.dtype()).ok()?;
+    let iso = iso(pieces);
+    let row = if iso.is_some() || !with_values { 0 } else { first.pattern.block() * first.dtype().size() };
+    let mut parts = Vec::with_capacity(pieces.len());
+    for ((pointers, columns, shift), piece) in arrays.into_iter().zip(pieces) {
+        let values = if row == 0 { None } else { Some(piece.sparse.values.dense_bytes().ok()?) };
+        parts.push(Segments {
+            pointers: of_width(&pointers, wide)?,
+            columns: of_width(&columns, wide)?,
+            values,
+            shift,
+        });
+    }
+    let join = if wide { joined_typed::<u64> } else { joined_typed::<u32> };
+    let (pointers, columns, buffer) = join(&parts, shape[0], row, first.dtype().size())?;
     let values = match iso {
-        Some(one) => Strided { shape: values_shape, ..one },
-        None => Strided::new(buffer, first.dtype(), values_shape),
+        _ if !with_values => None,
+        Some(one) => Some(Strided { shape, ..one }),
+        None => Some(Strided::new(buffer, first.dtype(), shape)),
     };
-    let mut levels = above.to_vec();
-    levels.push(Level::Sparse { pointers: Some(pointers), indices: vec![columns], ordered: true, unique: true });
-    Some((Pattern { levels, dims, level_dims: p.level_dims, positions }, values))
+    Some(Joined { pointers, columns, values })
 }
 
 /// The last level of a part, its rows of values, and what is added to its coordinates.
@@ -160,7 +285,7 @@ struct Segments<'a> {
 }
 
 /// Pointers, coordinates and values of as many segments as each part has, joined.
-fn joined<I: Index>(
+fn joined_typed<I: Index>(
     parts: &[Segments<'_>],
     total: usize,
     row: usize,

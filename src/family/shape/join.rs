@@ -208,15 +208,14 @@ fn sparse(parts: &[Tensor], axis: usize, shape: &[usize], model: usize) -> Resul
         return Ok(out.into());
     }
     let spec = spec_of(parts, first, axis, shape, undefined)?;
-    // By pointers where all are quickly made so, and back to what lists rows or coordinates.
+    // By pointers where that is quick, and back to what lists rows or coordinates: those that are in other levels are brought to these or
+    // those in any case.
     let listed = spec;
     let total = parts.iter().filter_map(Tensor::sparse).map(|s| s.pattern.positions).sum();
-    let by_rows = |part: &Tensor| part.sparse().and_then(|s| recompress::by_rows(s, total));
-    let is_listed = parts.iter().all(|part| part.sparse().is_some_and(|s| s.pattern.has_spec(&listed)));
-    let spec = match by_rows(&parts[0]) {
-        Some(rows) if is_listed && !is_outermost(&listed, axis) && parts.iter().all(|part| by_rows(part).is_some()) => {
-            rows
-        }
+    let is_quick = |s: &Sparse| !s.pattern.has_spec(&listed) || recompress::by_rows(s, total).is_some();
+    let rows = Some(first).filter(|s| s.pattern.has_spec(&listed)).and_then(|s| recompress::by_rows(s, total));
+    let spec = match rows {
+        Some(rows) if !is_outermost(&listed, axis) && parts.iter().filter_map(Tensor::sparse).all(is_quick) => rows,
         _ => listed.clone(),
     };
     let fill = if undefined {
@@ -248,7 +247,7 @@ fn sparse(parts: &[Tensor], axis: usize, shape: &[usize], model: usize) -> Resul
     }
     let joined = match one_after_the_other(&pieces, axis, shape) {
         Some(pattern) => Some((pattern, join_values(&pieces)?)),
-        None => beside::side_by_side(&pieces, axis, shape),
+        None => beside::side_by_side(&pieces, axis, shape).or_else(|| beside::under_dense(&pieces, axis, shape)),
     };
     let out = match joined {
         Some((pattern, values)) => Sparse { shape: shape.into(), pattern: Arc::new(pattern), values, fill },

@@ -16,6 +16,7 @@ mod reshape;
 pub(crate) mod along;
 mod along_segments;
 mod groups;
+mod held;
 
 use crate::base::mapped::{Chosen, Mapped, sort_short};
 use std::sync::Arc;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use openwork_ops::structure::{Index, IndexVec, window};
 use openwork_ops::with_index;
 
+use super::held::{Held, Stepped};
 use crate::base::axes::Axis;
 use crate::base::buffer::{Buffer, zeroed_vec};
 use crate::base::error::{self, Result};
@@ -93,7 +94,7 @@ fn narrowed_fill(s: &Sparse, axis: usize, range: &Range<usize>) -> Fill {
 }
 
 /// The dimensions with another size along one axis, of which they hold whole blocks.
-fn narrowed_dims(p: &Pattern, axis: usize, size: usize) -> Vec<Dim> {
+pub(super) fn narrowed_dims(p: &Pattern, axis: usize, size: usize) -> Vec<Dim> {
     p.dims.mapped(|d| match d.part {
         Part::Whole | Part::Div(_) if d.axis == axis => Dim { size: size / along(*d), ..*d },
         _ => *d,
@@ -175,7 +176,7 @@ fn sorted_window(indices: &[Indices], unique: bool, range: &Range<usize>) -> Opt
     Some((Level::Sparse { pointers: None, indices, ordered: true, unique }, window))
 }
 
-fn same_type<I: Index>(_: &[I], entries: Vec<I>) -> IndexVec {
+pub(super) fn same_type<I: Index>(_: &[I], entries: Vec<I>) -> IndexVec {
     I::vec(entries)
 }
 
@@ -287,9 +288,26 @@ fn copied(s: &Sparse, axis: usize, ranges: &[Range<usize>]) -> Result<Vec<Tensor
             raise(Work::Specialised);
             parts.try_mapped(|part| convert::convert(part, &spec).map(Into::into))
         }
-        None if is_cut => cut(&convert::convert(s, &spec)?, axis, ranges),
-        None => cut(&convert::coalesce(s, openwork_ops::ReduceOp::Sum)?, axis, ranges),
+        None if is_cut => stored_inside(&convert::convert(s, &spec)?, axis, ranges),
+        None => stored_inside(&convert::coalesce(s, openwork_ops::ReduceOp::Sum)?, axis, ranges),
     }
+}
+
+/// What is stored inside each of several windows along one axis, which follow one another: of a tensor without duplicates.
+fn stored_inside(s: &Sparse, axis: usize, ranges: &[Range<usize>]) -> Result<Vec<Tensor>> {
+    /// As many windows, each of which looks at all that is stored, are cut faster than by keys.
+    const FEW: usize = 4;
+    if ranges.len() <= FEW
+        && let Some(held) = Held::of(&s.pattern, axis)
+    {
+        let window = |range: &Range<usize>| {
+            let (pattern, values) = held.chosen(s, axis, Stepped { start: range.start, step: 1, len: range.len() })?;
+            let (shape, fill) = (narrowed_shape(s, axis, range).into(), narrowed_fill(s, axis, range));
+            Ok(Sparse { shape, pattern: Arc::new(pattern), values, fill }.into())
+        };
+        return ranges.try_mapped(window);
+    }
+    cut(s, axis, ranges)
 }
 
 /// The blocks that a range of an axis meets, where those are not all, and the range in these.
@@ -314,9 +332,7 @@ pub(super) fn windows(x: &Tensor, axis: usize, ranges: &[Range<usize>]) -> Resul
     }
 }
 
-/// What is stored inside each of several windows along one axis, which follow one another: of a tensor without duplicates.
-///
-/// Cost: O(nse + windows).
+/// The same of many windows, by keys. Cost: O(nse + windows).
 fn cut(s: &Sparse, axis: usize, ranges: &[Range<usize>]) -> Result<Vec<Tensor>> {
     // The positions of each window, in order: counted, then put there.
     let coordinates = s.pattern.axis_coordinates(axis, s.ndim());
