@@ -18,6 +18,7 @@ use crate::base::pages::Scratch;
 use crate::base::strided::Strided;
 use crate::base::trace::{self, Work, raise};
 use crate::base::{memory, parallel, shape};
+use crate::engine::across::across;
 use crate::engine::blocks::{self, Kernel, Source};
 use crate::engine::recompress::{self, listed, listed_across, recompressed, recompressed_and_swapped, regrouped};
 pub(crate) use crate::engine::sparsify::from_strided;
@@ -146,6 +147,7 @@ pub(crate) fn convert(s: &Sparse, spec: &LevelSpec) -> Result<Sparse> {
             .or_else(|| listed(s, &spec.levels, &dims))
             .or_else(|| listed_across(s, &spec.levels, &dims))
             .or_else(|| regrouped(s, &spec.levels, &dims))
+            .or_else(|| across(s, &spec.levels, &dims))
     {
         raise(Work::Engine);
         return Ok(done);

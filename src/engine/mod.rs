@@ -1,5 +1,6 @@
 //! Machines that several op families share: kernels on blocks of values, any layout to any, a tensor cut into slices.
 
+mod across;
 pub(crate) mod blocks;
 pub(crate) mod convert;
 pub(crate) mod distribute;

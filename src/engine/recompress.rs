@@ -83,7 +83,9 @@ pub(super) fn recompressed(s: &Sparse, kinds: &[LevelKind], dims: &[Dim]) -> Opt
             };
             (pointers?, columns)
         }
-        [Level::Sparse { pointers: None, indices: listed, .. }, Level::Sparse { pointers: Some(own), indices, .. }] => {
+        [Level::Sparse { pointers: None, indices: listed, .. }, Level::Sparse { pointers: Some(own), indices, .. }]
+            if listed.len() == 1 =>
+        {
             let ([listed], [columns]) = (&listed[..], &indices[..]) else { return None };
             // Before each row: how many are listed, and what these have.
             let before = with_index!(listed.as_slice(), all => {
@@ -95,7 +97,10 @@ pub(super) fn recompressed(s: &Sparse, kinds: &[LevelKind], dims: &[Dim]) -> Opt
             }));
             (pointers.into(), columns)
         }
-        _ => return None,
+        _ => {
+            let coordinates = [LevelKind::Sparse { rank: from.level_dims }];
+            return recompressed(&regrouped(s, &coordinates, dims)?, kinds, dims);
+        }
     };
     let level =
         Level::Sparse { pointers: Some(pointers), indices: vec![of_width(columns)?], ordered: true, unique: true };
@@ -105,8 +110,8 @@ pub(super) fn recompressed(s: &Sparse, kinds: &[LevelKind], dims: &[Dim]) -> Opt
     Some(Sparse { pattern: Arc::new(pattern), ..s.clone() })
 }
 
-/// A canonical tensor of compressed rows by sorted coordinates, or of a matrix with those rows listed that store something; `None` of
-/// anything else.
+/// A canonical tensor of compressed rows by sorted coordinates, whichever levels hold these, or of a matrix with those rows listed that
+/// store something; `None` of anything else.
 ///
 /// Cost: O(rows), and for each axis of rows a coordinate for each element of sorted ones.
 pub(super) fn listed(s: &Sparse, kinds: &[LevelKind], dims: &[Dim]) -> Option<Sparse> {
@@ -140,6 +145,10 @@ pub(super) fn listed(s: &Sparse, kinds: &[LevelKind], dims: &[Dim]) -> Option<Sp
         [LevelKind::Sparse { rank: 1 }, LevelKind::Sparse { rank: 1 }] if above.len() == 1 => {
             let (rows, ends) = with_index!(pointers.as_slice(), ends => not_empty(ends));
             vec![of_rows(vec![rows], None), of_rows(vec![columns], Some(ends))]
+        }
+        [LevelKind::Sparse { rank }, ..] if *rank < from.level_dims => {
+            let coordinates = [LevelKind::Sparse { rank: from.level_dims }];
+            return regrouped(&listed(s, &coordinates, dims)?, kinds, dims);
         }
         _ => return None,
     };

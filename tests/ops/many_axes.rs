@@ -242,6 +242,102 @@ fn operands_in_two_layouts() {
     }
 }
 
+/// A sparse tensor beside another that has more axes, where only what that one stores can be stored: the same as beside the one repeated.
+#[test]
+fn fewer_axes_beside_more() {
+    let shape = [20, 30, 50];
+    for of_x in [Some(0.0), None] {
+        let value = of_x.unwrap_or(0.0);
+        let whole = tensor(&shape, 150, 3, value);
+        let listed = whole.to_sparse(Layout::Coo, Scalar::F64(value)).unwrap();
+        let fill = of_x.map_or(Fill::Undefined, |fill| Fill::Scalar(Scalar::F64(fill)));
+        let listed = listed.replace_fill(fill).unwrap();
+        for layout in [Layout::Coo, Layout::Csf, Layout::Csr, Layout::Csc] {
+            let x = listed.to_layout(layout).unwrap();
+            for (of_v, size) in [(0.0, &[30, 50][..]), (0.0, &[20, 1, 50]), (2.0, &[20, 30, 1]), (0.0, &[1, 30, 50])] {
+                for density in [5, 300] {
+                    let dense = tensor(size, density, 31, of_v);
+                    let v = dense.to_sparse(Layout::Coo, Scalar::F64(of_v)).unwrap();
+                    let wide = v.broadcast_to(shape).unwrap();
+                    let ops: &[BinaryOp] = match of_x {
+                        Some(_) => &[BinaryOp::Mul],
+                        None => &[BinaryOp::Mul, BinaryOp::Add, BinaryOp::Sub, BinaryOp::Maximum, BinaryOp::Gt],
+                    };
+                    for op in ops {
+                        let what = format!("{} of {layout} over {of_x:?} and {size:?} over {of_v}", op.name());
+                        for is_turned in [false, true] {
+                            let both = |v: &Tensor| if is_turned { v.binary(*op, &x) } else { x.binary(*op, v) };
+                            let (found, wanted) = (on_threads(&what, &|| both(&v)), both(&wide).unwrap());
+                            assert!(found.same_meaning(&wanted).unwrap(), "{what}");
+                            assert!(found.nse() <= x.nse() && found.is_coalesced(), "{what}: {}", found.nse());
+                            if of_x.is_some() && of_v == 0.0 {
+                                assert_eq!(found.nse(), wanted.nse(), "{what}");
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+    // No table of so many cells: what is looked up is searched for.
+    let n = 5000u64;
+    let (rows, columns) = (3u64, 1u64 << 40);
+    let place = |i: u64| [i % rows, i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 24, i / rows];
+    let of = |keep: &dyn Fn(u64) -> bool, axes: &[usize]| {
+        let kept: Vec<u64> = (0..n * rows).filter(|&i| keep(i)).collect();
+        let indices: Vec<Vec<u64>> = axes.iter().map(|&a| kept.iter().map(|&i| place(i)[a]).collect()).collect();
+        let values = Tensor::from_vec([kept.len()], kept.iter().map(|&i| i as f64).collect::<Vec<f64>>()).unwrap();
+        let shape: Vec<usize> = axes.iter().map(|&a| [rows, columns, n][a] as usize).collect();
+        Tensor::coo(&shape[..], indices, &values, 0.0).unwrap().coalesce().unwrap()
+    };
+    let (x, v) = (of(&|i| i % 5 != 0, &[0, 1, 2]), of(&|i| i % 7 < 3, &[1, 2]));
+    let found = on_threads("searched", &|| x.mul(&v));
+    let wanted: f64 = (0..n * rows).filter(|i| i % 5 != 0 && i % 7 < 3).map(|i| (i * i) as f64).sum();
+    let met = (0..n * rows).filter(|i| i % 5 != 0 && i % 7 < 3).count();
+    assert_eq!((found.nse(), found.sum(..).unwrap().item().unwrap()), (met, Scalar::F64(wanted)));
+}
+
+/// Products over each axis, and over two, of tensors in any layout and arrays: those of dense ones, and what is stored is what is stored
+/// where the summed axes come last.
+#[test]
+fn products_over_each_axis() {
+    for (shape, density) in [(&[20, 30, 50][..], 100), (&[9, 8, 7, 40], 200), (&[3, 400, 2], 30), (&[1, 60, 70], 300)] {
+        let n = shape.len();
+        for of_fill in [Some(0.0), None] {
+            let whole = tensor(shape, density, 17, 0.0);
+            let listed = whole.to_sparse(Layout::Coo, Scalar::F64(0.0)).unwrap();
+            let fill = of_fill.map_or(Fill::Undefined, |fill| Fill::Scalar(Scalar::F64(fill)));
+            let listed = listed.replace_fill(fill).unwrap();
+            for layout in [Layout::Coo, Layout::Csf, Layout::Csr, Layout::Csc] {
+                let x = listed.to_layout(layout).unwrap();
+                for first in 0..n {
+                    for axes in [vec![first as isize], vec![first as isize, ((first + 1) % n) as isize]] {
+                        let inner: Vec<usize> = axes.iter().map(|&a| shape[a as usize]).collect();
+                        for columns in [None, Some(1), Some(5)] {
+                            let sizes: Vec<usize> = inner.iter().copied().chain(columns).collect();
+                            let m = tensor(&sizes, 900, 23, 0.0);
+                            let to: Vec<isize> = (0..axes.len() as isize).collect();
+                            let what = format!("{layout} {shape:?} over {of_fill:?} times {sizes:?} along {axes:?}");
+                            let found = on_threads(&what, &|| x.tensordot(&m, (&axes[..], &to[..])));
+                            let wanted = whole.tensordot(&m, (&axes[..], &to[..])).unwrap();
+                            let with_zeros =
+                                if found.is_strided() { found.clone() } else { found.replace_fill(0.0).unwrap() };
+                            assert!(with_zeros.to_dense().unwrap().equal(&wanted).unwrap(), "{what}");
+                            // The same with the summed axes last, where rows are stored as they are.
+                            let rest = (0..n as isize).filter(|a| !axes.contains(a));
+                            let order: Vec<isize> = rest.chain(axes.iter().copied()).collect();
+                            let last = x.permute_dims(&order[..]).unwrap().to_layout(Layout::Coo).unwrap();
+                            let ends: Vec<isize> = ((n - axes.len()) as isize..n as isize).collect();
+                            let plain = last.tensordot(&m, (&ends[..], &to[..])).unwrap();
+                            assert!(plain.same_meaning(&found).unwrap() && plain.nse() == found.nse(), "{what}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// Axes in every order, to every layout, of more elements than are sorted at once: what storage order settles is not sorted again.
 #[test]
 fn orders_of_axes() {

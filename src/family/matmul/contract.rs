@@ -2,20 +2,18 @@
 
 use openwork_ops::matmul::{Carrier, Semiring, Times};
 use openwork_ops::{Side, promote};
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::Way;
+use super::fibers::Fibers;
 use super::semiring::{Product, adds_nothing};
 use crate::base::error::{self, Result};
 use crate::base::faults::{self, Fault};
 use crate::base::mapped::{Chosen, Mapped};
 use crate::base::shape;
 use crate::base::trace::{Work, raise};
-use crate::engine::convert;
-use crate::levels::layout::LevelSpec;
-use crate::levels::level::{Level, LevelKind};
-use crate::levels::pattern::{Dim, Part, Pattern};
+
+use crate::levels::pattern::{Dim, Pattern};
 use crate::tensor::fill::Fill;
 use crate::tensor::{Sparse, Tensor};
 
@@ -145,10 +143,19 @@ fn by_fibers_of(x: &Tensor, y: &Tensor, joined: &Joined, semiring: Semiring) -> 
     {
         return Ok(None);
     }
-    let fibers = matrices_of_fibers(&x, &free, &Joined::of_side(&joined.inner, 0))?;
+    let (columns, inner) = (joined.free(y.ndim(), 1), Joined::of_side(&joined.inner, 0));
+    let fibers = match Fibers::across(s, &free, &inner, shape::product(columns.iter().map(|&a| y.shape()[a])))? {
+        None => Fibers::along(&x, &free, &inner)?,
+        across => across,
+    };
     let Some(fibers) = fibers else { return Ok(None) };
-    let columns = joined.free(y.ndim(), 1);
     let right = matrices(y, &[], &Joined::of_side(&joined.inner, 1), &columns)?;
+    let right = if fibers.times == 1 {
+        right
+    } else {
+        let (own, columns) = (right.shape()[0], right.shape()[1]);
+        right.broadcast_to([fibers.times, own, columns])?.reshape([fibers.times * own, columns])?
+    };
     raise(Work::Specialised);
     let rows = fibers.rows.matmul_with(&right, semiring)?;
     let Some(values) = rows.strided() else { return Ok(None) };
@@ -162,66 +169,6 @@ fn by_fibers_of(x: &Tensor, y: &Tensor, joined: &Joined, semiring: Semiring) -> 
     let fill = if is_absent { Fill::Undefined } else { Fill::Scalar(way.zero()) };
     let fill = if faults::is(Fault::FibersAbsent) { Fill::Undefined } else { fill };
     Ok(Some(Sparse { shape: shape[..].into(), pattern: Arc::new(pattern), values, fill }.into()))
-}
-
-/// What a sparse tensor stores, cut into rows by the coordinates along some axes.
-struct Fibers {
-    /// A matrix of the rows that store something, as compressed rows.
-    rows: Tensor,
-    /// Their coordinates, along the free axes in this order.
-    levels: Vec<Level>,
-    dims: Vec<Dim>,
-}
-
-fn matrices_of_fibers(x: &Tensor, free: &[usize], inner: &[usize]) -> Result<Option<Fibers>> {
-    let order = [free, inner].concat();
-    let x = x.permute_dims(order)?;
-    let x = if inner.len() == 1 {
-        x
-    } else {
-        let Some(merged) = x.shape()[free.len()..].iter().try_fold(1usize, |n, &size| n.checked_mul(size)) else {
-            return Ok(None);
-        };
-        let shape: Vec<usize> = x.shape()[..free.len()].iter().copied().chain([merged]).collect();
-        x.reshape(&shape)?
-    };
-    let Some(s) = x.sparse() else { return Ok(None) };
-    let levels = vec![LevelKind::Sparse { rank: free.len() }, LevelKind::Sparse { rank: 1 }];
-    let spec = LevelSpec { levels, dims: (0..s.ndim()).mapped(|axis| (axis, Part::Whole)) };
-    let s =
-        if ends_in_fibers(&s.pattern, free.len()) { Cow::Borrowed(s) } else { Cow::Owned(convert::convert(s, &spec)?) };
-    let Some((columns, rows)) = s.pattern.levels.split_last() else { return Ok(None) };
-    let count = match columns {
-        Level::Sparse { pointers: Some(pointers), .. } => pointers.len() - 1,
-        _ => return Ok(None),
-    };
-    let width = s.shape[free.len()];
-    let pattern = Pattern {
-        levels: vec![Level::Dense, columns.clone()],
-        dims: vec![Dim::whole(0, count), Dim::whole(1, width)],
-        level_dims: 2,
-        positions: s.pattern.positions,
-    };
-    // An array fill is 0 everywhere or would not have been left out.
-    let fill = match &s.fill {
-        Fill::Array(_) => Fill::Scalar(openwork_ops::Scalar::zero(s.dtype())),
-        other => other.clone(),
-    };
-    let matrix =
-        Sparse { shape: [count, width][..].into(), pattern: Arc::new(pattern), values: s.values.clone(), fill };
-    Ok(Some(Fibers { rows: matrix.into(), levels: rows.to_vec(), dims: s.pattern.dims[..free.len()].to_vec() }))
-}
-
-/// Whether the last level of a pattern is a compressed one of one axis, so that the others are the coordinates of its rows.
-fn ends_in_fibers(pattern: &Pattern, axis: usize) -> bool {
-    let [.., above, Level::Sparse { pointers: Some(_), indices, .. }] = &pattern.levels[..] else { return false };
-    let is_last = pattern.dims.last().is_some_and(|d| d.axis == axis);
-    is_last
-        && indices.len() == 1
-        && matches!(above, Level::Sparse { .. })
-        && pattern.value_dims().is_empty()
-        && pattern.dims.iter().all(|d| d.part == Part::Whole)
-        && pattern.is_canonical()
 }
 
 /// Whether ⊗ gives the same in either order.

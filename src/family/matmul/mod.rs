@@ -19,6 +19,7 @@ mod columns;
 pub(crate) mod contract;
 mod dense;
 mod extent;
+mod fibers;
 mod fills;
 mod mask;
 mod merged;
